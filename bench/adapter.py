@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from toolspeak.models.adapters import QWEN_CODER_CALLS, Adapter
-from toolspeak.models.local import LocalServer, start_server
+from toolspeak.models.local import LocalServer, ServerOptions, start_server
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
@@ -42,7 +42,7 @@ def ask(server: LocalServer, text: str, scale: float) -> tuple[float, float]:
 
 def measure_memory(weights: Path, adapter: Adapter | None, threads: int) -> float:
     """Return the most memory of a server that answers once, in MB, or that of an earlier one if it took more."""
-    server = start_server(weights, threads=threads, adapter=adapter)
+    server = start_server(ServerOptions(weights=weights, threads=threads, adapter=adapter))
     try:
         ask(server, make_text(0), 1.0)
     finally:
@@ -66,7 +66,7 @@ def main() -> None:
     print(f"{len(content) / 1e6:.1f} MB, SHA-256 {hashlib.sha256(content).hexdigest()}")
     without, having = (measure_memory(weights, each, options.threads) for each in (None, QWEN_CODER_CALLS))
     print(f"memory: {without:,.0f} MB without, {having:,.0f} MB with")
-    server = start_server(weights, threads=options.threads, adapter=QWEN_CODER_CALLS)
+    server = start_server(ServerOptions(weights=weights, threads=options.threads, adapter=QWEN_CODER_CALLS))
     found: dict[float, list[tuple[float, float]]] = {0.0: [], 1.0: []}
     try:
         for number in range(options.rounds):

@@ -4,9 +4,11 @@ import os
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.builtin import files as module
 from toolspeak.builtin._root_folder import MAX_FILE_BYTES, RootFolder
 from toolspeak.builtin.files import FileTools
@@ -310,7 +312,7 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_files", "search_files"])
-@pytest.mark.parametrize("way", OUT)
+@each_case("way", OUT.keys(), ids=str)
 def test_there_is_no_way_out(trapped: Path, way: str, name: str):
     path = OUT[way].replace("@BESIDE@", str(trapped.parent)).replace("@ROOT@", str(trapped))
     arguments = {
@@ -357,35 +359,39 @@ def test_what_git_would_run_is_not_written(tools: Toolbox, root: Path, path: str
         call(tools, "write_file", path=path, content="#!/bin/sh\n")
 
 
-def test_a_folder_that_becomes_a_link_while_it_is_used_leads_nowhere(root: Path):
-    """The race that a check before the use loses: one thread swaps a folder for a link, another one reads through it."""
+def test_a_folder_that_becomes_a_link_while_it_is_used_leads_nowhere(root: Path, monkeypatch: pytest.MonkeyPatch):
+    """The race that a check before the use loses: a folder is swapped for a link between two steps of a read."""
     (root / "swap").mkdir()
     (root / "swap" / "secret.txt").write_text("harmless")
     (root / "link").symlink_to(root.parent / "outside")
-    stop = threading.Event()
+    tools = FileTools(root)
+    steps = 0
+    swap_before = 0
+    open_path = os.open
 
-    def swap() -> None:
-        while not stop.is_set():
+    def swap_and_open(path: Any, *args: Any, **options: Any) -> int:
+        nonlocal steps
+        steps += 1
+        if steps == swap_before:
             (root / "swap").rename(root / "folder")
             (root / "link").rename(root / "swap")
+        return open_path(path, *args, **options)
+
+    monkeypatch.setattr(os, "supports_dir_fd", {*os.supports_dir_fd, swap_and_open})
+    monkeypatch.setattr(os, "open", swap_and_open)
+    seen: list[str] = []
+    while steps >= swap_before:  # the folder is swapped before each step in turn, and once not at all
+        steps, swap_before = 0, swap_before + 1
+        try:
+            seen.append(call(tools, "read_file", path="swap/secret.txt"))
+        except ToolError as error:
+            seen.append(str(error))
+        if (root / "folder").exists():
             (root / "swap").rename(root / "link")
             (root / "folder").rename(root / "swap")
-
-    swapping = threading.Thread(target=swap)
-    swapping.start()
-    tools = FileTools(root)
-    seen: set[str] = set()
-    try:
-        for _ in range(1500):
-            try:
-                seen.add(call(tools, "read_file", path="swap/secret.txt"))
-            except ToolError as error:
-                seen.add(str(error)[:30])
-    finally:
-        stop.set()
-        swapping.join()
+    refused = "swap/secret.txt leads through something that is not a folder, or through a link, which is not followed"
+    assert seen == [refused, refused, "harmless", "harmless"]  # the root, the folder and the file are opened
     assert SECRET not in seen
-    assert "harmless" in seen
     assert (root.parent / "outside" / "secret.txt").read_text() == SECRET
 
 

@@ -68,6 +68,7 @@ def test_a_process_in_a_session_of_its_own_is_ended_too(command: str):
 
 
 @needs_keeper
+@pytest.mark.slow
 def test_time_ends_a_process_in_a_session_of_its_own():
     with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 2 seconds$") as caught:
         ShellTool(seconds=2)("setsid --fork sh -c 'echo $$; exec sleep 300'; sleep 300")

@@ -12,7 +12,7 @@ import pytest
 from toolspeak import Agent, Sampling
 from toolspeak.models import EmbeddedModel
 from toolspeak.models.adapters import QWEN_CODER_CALLS, Adapter
-from toolspeak.models.local import LocalServer, start_server
+from toolspeak.models.local import LocalServer, ServerOptions, start_server
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
@@ -62,7 +62,7 @@ def test_plain_talk_is_that_of_the_model_without_an_adapter(model: EmbeddedModel
     questions = ["Why is the sky blue?", "Write a haiku about rain."]
     unused = [ask(model.load(), each, cache_prompt=False, lora=[{"id": 0, "scale": 0.0}]) for each in questions]
     assert [ask(model.load(), each, cache_prompt=False) for each in questions] == unused
-    without = start_server(WEIGHTS, context=2048)
+    without = start_server(ServerOptions(weights=WEIGHTS, context=2048))
     assert [ask(without, each, cache_prompt=False) for each in questions] == unused
     without.stop()
 
@@ -96,4 +96,4 @@ def test_an_adapter_that_does_not_fit_is_refused_with_the_log(tmp_path: Path) ->
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(QWEN_CODER_CALLS.path.read_bytes()[:200_000])
     with pytest.raises(ModelError, match=r"lora|adapter"):
-        start_server(WEIGHTS, context=512, adapter=Adapter(path=cut))
+        start_server(ServerOptions(weights=WEIGHTS, context=512, adapter=Adapter(path=cut)))

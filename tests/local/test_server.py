@@ -22,7 +22,7 @@ import pytest
 
 from toolspeak.dialects import Shown
 from toolspeak.models import Endpoint, HttpModel, Request, Sampling
-from toolspeak.models.local import LocalServer, get_shared_server, start_server
+from toolspeak.models.local import LocalServer, ServerOptions, get_shared_server, start_server
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
@@ -42,7 +42,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def server() -> Generator[LocalServer]:
     assert WEIGHTS is not None
-    running = get_shared_server(WEIGHTS, context=2048)
+    running = get_shared_server(ServerOptions(weights=WEIGHTS, context=2048))
     yield running
     running.stop()
 
@@ -91,7 +91,9 @@ def test_a_longer_conversation_is_not_read_anew(server: LocalServer) -> None:
 
 def test_a_conversation_that_comes_back_is_not_read_anew() -> None:
     assert WEIGHTS is not None
-    server = start_server(WEIGHTS, context=2048)  # which place is overwritten depends on all conversations before
+    server = start_server(
+        ServerOptions(weights=WEIGHTS, context=2048)
+    )  # which place is overwritten depends on all conversations before
     long = "You like short answers. " * 40
     try:
         asked(server, long + "Say hello.")
@@ -134,17 +136,17 @@ def test_a_file_that_is_cut_is_told_with_the_log(tmp_path: Path) -> None:
     with WEIGHTS.open("rb") as whole:
         (tmp_path / "cut.gguf").write_bytes(whole.read(5_000_000))
     with pytest.raises(ModelError, match="failed to load model"):
-        start_server(tmp_path / "cut.gguf")
+        start_server(ServerOptions(weights=tmp_path / "cut.gguf"))
 
 
 def test_after_a_crash_the_next_use_starts_anew() -> None:
     assert WEIGHTS is not None
-    one = get_shared_server(WEIGHTS, context=512)
+    one = get_shared_server(ServerOptions(weights=WEIGHTS, context=512))
     os.kill(one.pid, signal.SIGSEGV)
     while one.is_alive:
         time.sleep(0.02)
-    assert "SIGSEGV" in (one.failure() or "")
-    two = get_shared_server(WEIGHTS, context=512)
+    assert "SIGSEGV" in one.describe_exit()
+    two = get_shared_server(ServerOptions(weights=WEIGHTS, context=512))
     assert "Paris" in said(asked(two, "What is the capital of France?"))
     two.stop()
 
@@ -152,8 +154,8 @@ def test_after_a_crash_the_next_use_starts_anew() -> None:
 PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
-from toolspeak.models.local import get_shared_server
-server = get_shared_server(Path(sys.argv[1]), context=512)
+from toolspeak.models.local import ServerOptions, get_shared_server
+server = get_shared_server(ServerOptions(weights=Path(sys.argv[1]), context=512))
 print(server.pid, flush=True)
 if os.fork() == 0:  # it holds the pipe open, and lives on
     time.sleep(8)

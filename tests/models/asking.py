@@ -15,10 +15,10 @@ from .server import Api, Server
 
 import_module("toolspeak.models.transport")  # or the first question would take as long as it takes to load
 
-QUICK = RetryPolicy(connect_timeout=10, read_timeout=10, total_timeout=20, first_wait=0.002, max_wait=0.05)
+QUICK = RetryPolicy(connect_timeout=30, read_timeout=30, total_timeout=60, first_wait=0.002, max_wait=0.05)
 """The retry policy of most tests: short waits, and time for a busy machine to answer."""
 
-IMPATIENT = replace(QUICK, read_timeout=0.3)
+IMPATIENT = replace(QUICK, read_timeout=1.0)
 """The retry policy of tests in which the endpoint is silent."""
 
 KEY = "sk-canary-7Qx9/Zt+4mRb"

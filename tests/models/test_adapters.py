@@ -18,7 +18,7 @@ from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
 from toolspeak.models.adapters import BUILT_IN, QWEN_CODER_CALLS, Adapter, check_adapter, find_adapter
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
-from toolspeak.models.local import get_shared_server, start_server, stop_all
+from toolspeak.models.local import ServerOptions, get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.values.errors import UsageError
@@ -100,7 +100,7 @@ def test_a_changed_file_is_refused_before_anything_starts(weights: Path, tmp_pat
     adapter = replace(QWEN_CODER_CALLS, path=changed)
     told = rf"{changed} is not the file that was published: its SHA-256 is [0-9a-f]{{64}}, not .*--adapter none"
     with pytest.raises(UsageError, match=told):
-        start_server(weights, adapter=adapter, command=command)
+        start_server(ServerOptions(weights=weights, adapter=adapter), command=command)
     if warm.is_supported:
         with pytest.raises(UsageError, match=told):
             get_warm(weights, tmp_path / "servers", adapter, command)
@@ -110,9 +110,9 @@ def test_a_changed_file_is_refused_before_anything_starts(weights: Path, tmp_pat
 def test_a_file_of_the_user_must_be_gguf(weights: Path, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "lora.bin").write_text("PK and more")
     with pytest.raises(UsageError, match=r"lora\.bin is not a GGUF file"):
-        start_server(weights, adapter=Adapter(path=tmp_path / "lora.bin"), command=command)
+        start_server(ServerOptions(weights=weights, adapter=Adapter(path=tmp_path / "lora.bin")), command=command)
     with pytest.raises(UsageError, match=r"cannot read the adapter .*gone\.gguf: No such file"):
-        start_server(weights, adapter=Adapter(path=tmp_path / "gone.gguf"), command=command)
+        start_server(ServerOptions(weights=weights, adapter=Adapter(path=tmp_path / "gone.gguf")), command=command)
 
 
 # Which adapter
@@ -137,17 +137,17 @@ def test_what_was_measured_with_an_adapter_counts_with_that_adapter_only(own: Pa
 
 
 def test_a_server_has_the_adapter_but_does_not_use_it_by_itself(weights: Path, own: Path, command: list[str]) -> None:
-    start_server(weights, adapter=Adapter(path=own), command=command).stop()
+    start_server(ServerOptions(weights=weights, adapter=Adapter(path=own)), command=command).stop()
     assert json.loads(Path(f"{weights}.loaded").read_text()) == [[str(own), 0.0]]
-    start_server(weights, command=command).stop()
+    start_server(ServerOptions(weights=weights), command=command).stop()
     assert json.loads(Path(f"{weights}.loaded").read_text()) == []
 
 
 def test_models_with_another_adapter_have_another_server(weights: Path, own: Path, command: list[str]) -> None:
-    without = get_shared_server(weights, command=command)
-    having = get_shared_server(weights, adapter=Adapter(path=own), command=command)
+    without = get_shared_server(ServerOptions(weights=weights), command=command)
+    having = get_shared_server(ServerOptions(weights=weights, adapter=Adapter(path=own)), command=command)
     assert having.pid != without.pid
-    assert get_shared_server(weights, adapter=Adapter(path=own), command=command) is having
+    assert get_shared_server(ServerOptions(weights=weights, adapter=Adapter(path=own)), command=command) is having
 
 
 @pytest.mark.skipif(not warm.is_supported, reason="there are no warm servers on Windows")
@@ -168,7 +168,11 @@ def test_a_warm_server_is_that_of_one_adapter_as_it_was_trained(
 
 
 def get_warm(weights: Path, folder: Path, adapter: Adapter | None, command: list[str]) -> WarmServer:
-    return get_warm_server(weights, WarmOptions(folder=folder), context=512, slots=1, adapter=adapter, command=command)
+    return get_warm_server(
+        ServerOptions(weights=weights, context=512, slots=1, adapter=adapter),
+        WarmOptions(folder=folder),
+        command=command,
+    )
 
 
 # Requests

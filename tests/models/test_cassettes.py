@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import each_case, sample
 from tests.run.playing import SPOKEN, essence, play, until
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
-from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, connect, resolve_model
+from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, connect, resolve_model, transport
 from toolspeak.models.cassettes import (
     Exchange,
     TapePlayer,
@@ -47,8 +48,7 @@ CHOSEN = list(SCENARIOS)[:10]
 
 
 @pytest.mark.parametrize("manner", ["streamed", "plain"])
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("name", CHOSEN)
+@each_case("name, api", sample([(name, api) for name in CHOSEN for api in APIS], 8))
 def test_scenarios_are_replayed_without_a_server(server: Server, tmp_path: Path, name: str, api: Api, manner: str):
     scenario: Scenario = SCENARIOS[name]
     file = tmp_path / "run.jsonl"
@@ -89,7 +89,8 @@ FAULTS: dict[str, tuple[Act, ...]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_replayed(server: Server, tmp_path: Path, name: str):
+def test_faults_are_replayed(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setattr(transport, "TRAILER_TIMEOUT_SECONDS", 0.1)
     server.plays(*FAULTS[name])
     retry = IMPATIENT if "silen" in name else QUICK
     model = at(server, retry=retry)
@@ -158,6 +159,7 @@ def test_a_cut_last_line_is_told(server: Server, tmp_path: Path):
         ask(model, "Two")
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_leaves_whole_lines(server: Server, tmp_path: Path):
     server.plays(streams(SAID), streams(events(delta(content="Hm.")), ending="silence"))
     file = tmp_path / "run.jsonl"

@@ -12,6 +12,7 @@ import anthropic
 import openai
 import pytest
 
+from tests.cases import each_case
 from toolspeak.models import Endpoint, connect
 from toolspeak.run import Agent
 from toolspeak.testing import says
@@ -83,9 +84,10 @@ def everything_said(error: ModelError) -> str:
     return "\n".join(texts)
 
 
-@pytest.mark.parametrize("what", ECHOES)
 @pytest.mark.parametrize("api", APIS)
+@each_case("what", ECHOES.keys(), ids=str)
 def test_a_key_is_not_told(server: Server, api: Api, what: str, logged: pytest.LogCaptureFixture):
+    logged.clear()
     server.plays(ECHOES[what])
     policy = IMPATIENT if what == "silence" else QUICK
     asked = at(server, api, headers={"Authorization-2": f"Bearer {OTHER}"}, retry=policy)
@@ -150,13 +152,14 @@ class Mine(openai.OpenAI):
     pass
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _no_clients_left() -> Iterator[None]:
+    """A client that is collected later would warn in the test of somebody else."""
     yield
     gc.collect()
 
 
-@pytest.mark.parametrize("which", CLIENTS)
+@each_case("which", CLIENTS.keys(), ids=str)
 def test_client_objects(server: Server, which: str):
     server.plays(plays([says("Hello.")]))
     client = CLIENTS[which](server.url)

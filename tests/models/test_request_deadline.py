@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from toolspeak.models.sender import HttpResponse, RequestDeadline
+from toolspeak.testing import FakeClock
 
 
 class OpenResponse:
@@ -20,7 +21,7 @@ class OpenResponse:
 
 
 def in_task(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(work(), 10))
+    FakeClock().run(work())
 
 
 def soon() -> float:

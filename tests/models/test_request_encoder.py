@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import RUNS_ALL
 from tests.wire.conversations import NOTES, NOW, PNG, TOOLS, WEATHER, answers, call, conversations, everything, result
 from toolspeak.dialects import Constraint, Shown
 from toolspeak.models.endpoint import Endpoint
@@ -84,7 +85,7 @@ SAMPLING = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if RUNS_ALL else 12)
 @given(st.data(), st.sampled_from(APIS))
 def test_the_requests_of_a_run_are_the_same_as_if_each_were_written_at_once(data: st.DataObject, api: ApiName):
     vendor = CLIENT_WIRES[api].VENDOR

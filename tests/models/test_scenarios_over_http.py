@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.cases import each_case, sample
 from tests.run.playing import essence, play, said
-from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
+from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak.dialects import DIALECTS
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel
@@ -29,15 +30,9 @@ def without_extra(part: Part) -> Part:
 
 @pytest.mark.parametrize("manner", ["streamed", "plain"])
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize(
-    ("scenario", "dialect"),
-    [
-        pytest.param(scenario, dialect, id=f"{name}-{dialect}")
-        for name, scenario in SCENARIOS.items()
-        for dialect in scenario.spoken
-    ],
-)
-def test_every_scenario(server: Server, scenario: Scenario, dialect: str, api: Api, manner: str):
+@each_case("name, dialect", sample([(name, each) for name in SCENARIOS for each in SCENARIOS[name].spoken], 8))
+def test_every_scenario(server: Server, name: str, dialect: str, api: Api, manner: str):
+    scenario = SCENARIOS[name]
     server.plays(plays(scenario.script, dialect))
     model = at(server, api)
     asked = model if manner == "streamed" else Plain(model)

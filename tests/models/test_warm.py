@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from toolspeak.models import local_server, warm
+from toolspeak.models.local import ServerOptions
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, list_warm_servers, stop_warm_servers
 from toolspeak.values.errors import ModelError
 
@@ -65,11 +66,13 @@ def weights(tmp_path: Path) -> Path:
 
 def get(weights: Path, folder: Path, command: list[str], *, idle_seconds: float = 60.0) -> WarmServer:
     return get_warm_server(
-        weights, WarmOptions(folder=folder, idle_seconds=idle_seconds), context=512, slots=1, command=command
+        ServerOptions(weights=weights, context=512, slots=1),
+        WarmOptions(folder=folder, idle_seconds=idle_seconds),
+        command=command,
     )
 
 
-def wait_for(condition: Callable[[], bool], within: float = 30.0) -> bool:
+def wait_for(condition: Callable[[], bool], within: float = 60.0) -> bool:
     end = time.monotonic() + within
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -86,17 +89,21 @@ def test_a_second_program_finds_the_server_of_the_first(weights: Path, folder: P
 
 def test_other_options_have_a_server_of_their_own(weights: Path, folder: Path, command: list[str]) -> None:
     one = get(weights, folder, command)
-    two = get_warm_server(weights, WarmOptions(folder=folder), context=1024, slots=1, command=command)
+    two = get_warm_server(
+        ServerOptions(weights=weights, context=1024, slots=1), WarmOptions(folder=folder), command=command
+    )
     assert one.pid != two.pid
     assert len(list_warm_servers(folder)) == 2
 
 
+@pytest.mark.slow
 def test_programs_that_start_at_once_share_one_server(weights: Path, folder: Path, command: list[str]) -> None:
     weights.write_text("GGUF slow")
     code = (
-        "import json, sys; from pathlib import Path; from toolspeak.models.warm import WarmOptions, get_warm_server\n"
-        "server = get_warm_server(Path(sys.argv[1]), WarmOptions(folder=Path(sys.argv[2]), idle_seconds=60.0), "
-        "context=512, slots=1, command=json.loads(sys.argv[3]))\n"
+        "import json, sys; from pathlib import Path; from toolspeak.models.local import ServerOptions\n"
+        "from toolspeak.models.warm import WarmOptions, get_warm_server\n"
+        "server = get_warm_server(ServerOptions(weights=Path(sys.argv[1]), context=512, slots=1), "
+        "WarmOptions(folder=Path(sys.argv[2]), idle_seconds=60.0), command=json.loads(sys.argv[3]))\n"
         "print(server.pid, server.was_started)"
     )
     arguments = [sys.executable, "-c", code, str(weights), str(folder), json.dumps(command)]
@@ -107,8 +114,8 @@ def test_programs_that_start_at_once_share_one_server(weights: Path, folder: Pat
 
 
 def test_it_ends_by_itself_when_idle_and_not_before(weights: Path, folder: Path, command: list[str]) -> None:
-    server = get(weights, folder, command, idle_seconds=0.5)
-    time.sleep(2.0)  # longer than the server may be idle
+    server = get(weights, folder, command, idle_seconds=0.2)
+    time.sleep(0.8)  # longer than the server may be idle
     assert server.is_alive
     assert [each.phase for each in list_warm_servers(folder)] == ["in use"]
     server.release()
@@ -117,12 +124,13 @@ def test_it_ends_by_itself_when_idle_and_not_before(weights: Path, folder: Path,
     assert get(weights, folder, command).pid != server.pid
 
 
+@pytest.mark.slow
 def test_it_survives_the_program_that_started_it(weights: Path, folder: Path, command: list[str]) -> None:
     code = (
-        "import json, os, signal, sys; from pathlib import Path\n"
+        "import json, os, signal, sys; from pathlib import Path; from toolspeak.models.local import ServerOptions\n"
         "from toolspeak.models.warm import WarmOptions, get_warm_server\n"
-        "server = get_warm_server(Path(sys.argv[1]), WarmOptions(folder=Path(sys.argv[2]), idle_seconds=2.0), "
-        "context=512, slots=1, command=json.loads(sys.argv[3]))\n"
+        "server = get_warm_server(ServerOptions(weights=Path(sys.argv[1]), context=512, slots=1), "
+        "WarmOptions(folder=Path(sys.argv[2]), idle_seconds=2.0), command=json.loads(sys.argv[3]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     crashed = subprocess.run(

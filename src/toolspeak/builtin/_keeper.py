@@ -21,9 +21,6 @@ from contextlib import suppress
 # ruff: noqa: PTH123, PTH208 (pathlib is slow to import)
 
 
-KILL_SECONDS = 3.0
-"""How long children are killed before the keeper gives up on those that remain."""
-
 _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 15, 36
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
 
@@ -53,19 +50,14 @@ def _execute(command: list[str], mask: set[int]) -> None:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.execve(command[0], command, _initial_environment())  # noqa: S606 (the command is the whole purpose)
+        with open("/proc/self/environ", "rb") as file:  # what it was started with; Python may have added a locale since
+            pairs = [word.partition(b"=") for word in file.read().split(b"\0") if b"=" in word]
+        environ = {name: value for name, _, value in pairs}
+        os.execve(command[0], command, environ)  # noqa: S606 (the command is the whole purpose)
     except OSError as error:
         os.write(2, f"{command[0]} cannot be started: {error.strerror}\n".encode())
     finally:
         os._exit(127)
-
-
-def _initial_environment() -> dict[bytes, bytes]:
-    """Return the environment that the keeper was started with; Python may have added a locale since."""
-    with open("/proc/self/environ", "rb") as file:
-        words = file.read().split(b"\0")
-    pairs = (word.partition(b"=") for word in words if b"=" in word)
-    return {name: value for name, _, value in pairs}
 
 
 def _wait(command: int, starter: int) -> int:
@@ -89,8 +81,8 @@ def _reap() -> Iterator[tuple[int, int]]:
 
 
 def _kill_children() -> None:
-    """Kill all children. The children of a killed one become children of the keeper, and are killed next."""
-    deadline = time.monotonic() + KILL_SECONDS
+    """Kill all children, for some seconds. The children of a killed one become children of the keeper, and are next."""
+    deadline = time.monotonic() + 3.0
     while time.monotonic() < deadline and sum(map(_kill, _children())):
         time.sleep(0.001)
         list(_reap())

@@ -20,28 +20,25 @@ from toolspeak.values.frozen import frozen
 MAX_FILE_BYTES = 5_000_000
 """The size of the largest file that is read or written."""
 
-_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER_FLAGS = _SAFE_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_FILE_FLAGS = _SAFE_FLAGS | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_NEW_FILE_FLAGS = _SAFE_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 @frozen
 class FolderEntry:
-    """An entry of a folder: its path from the root, its kind, and its size in bytes."""
+    """An entry of a folder."""
 
-    path: str
+    path: str  # from the root
     kind: Literal["folder", "file", "other"]
-    size: int
 
 
 @frozen
 class FileContent:
-    """A text file as it was read.
+    """A text file as it was read, with its permission bits.
 
-    Attributes:
-        text: The text.
-        mode: The permission bits.
-        version: Inode, size and time of the last change, which tell whether the file has changed since.
+    `version` is the inode, size and time of the last change, which tell whether the file has changed since.
     """
 
     text: str
@@ -65,7 +62,14 @@ class RootFolder:
         ):
             state = os.fstat(handle)
             _check_file(state, path)
-            data = _read_all(handle, path)
+            pieces: list[bytes] = []
+            left = MAX_FILE_BYTES + 1
+            while left > 0 and (piece := os.read(handle, min(left, 1 << 20))):
+                pieces.append(piece)
+                left -= len(piece)
+        if left <= 0:
+            raise ToolError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which is too much to read")
+        data = b"".join(pieces)
         if b"\0" in data:
             raise ToolError(f"{path} is a binary file ({len(data)} bytes), not text")
         try:
@@ -86,11 +90,8 @@ class RootFolder:
     def write(self, path: str, text: str, before: FileContent | None) -> None:
         """Write a file as a whole or not at all.
 
-        Args:
-            path: The file.
-            text: Its new text.
-            before: Its content when it was last read, or `None` if it did not exist; if that has changed since,
-                nothing is written.
+        `before` is its content when it was last read, or `None` if it did not exist; if that has changed since, nothing
+        is written.
         """
         *folders, name = self._split_path(path)
         if ".git" in (part.lower() for part in (*folders, name)):
@@ -109,7 +110,7 @@ class RootFolder:
             states = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found if not entry.is_symlink()]
         for name, state in sorted(states, key=lambda pair: pair[0]):
             kind = "folder" if stat.S_ISDIR(state.st_mode) else "file" if stat.S_ISREG(state.st_mode) else "other"
-            yield FolderEntry(path=str(PurePosixPath(*parts, name)), kind=kind, size=state.st_size)
+            yield FolderEntry(path=str(PurePosixPath(*parts, name)), kind=kind)
 
     def _split_path(self, path: str, *, folder: bool = False) -> list[str]:
         if "\0" in path:
@@ -153,17 +154,6 @@ def _open_file(name: str, flags: int, folder: int, mode: int = 0o666) -> Generat
         yield handle
     finally:
         os.close(handle)
-
-
-def _read_all(handle: int, path: str) -> bytes:
-    pieces: list[bytes] = []
-    left = MAX_FILE_BYTES + 1
-    while left > 0 and (piece := os.read(handle, min(left, 1 << 20))):
-        pieces.append(piece)
-        left -= len(piece)
-    if left <= 0:
-        raise ToolError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which is too much to read")
-    return b"".join(pieces)
 
 
 def _check_file(state: os.stat_result, path: str) -> None:

@@ -29,8 +29,6 @@ _MODE_DESCRIPTIONS = {
     ),
     "none": "Not available on this machine: {missing}.",
 }
-_INSTALL_COMMAND = "pip install toolspeak[sandbox]"
-_NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
 
 
 class PythonTool(Tool[[str], str]):
@@ -53,7 +51,7 @@ class PythonTool(Tool[[str], str]):
         """Make the tool.
 
         Args:
-            mode: `"monty"`, `"full"` or `"auto"`; see `toolspeak.execution.sandbox.evaluate`.
+            mode: `"monty"`, `"full"` or `"auto"`; see `toolspeak.execution.sandbox.run_code`.
             limits: What the code of one call may use.
             unsafe_local: In full mode, run code even where it cannot be confined.
             name: The name of the tool.
@@ -81,22 +79,18 @@ class PythonTool(Tool[[str], str]):
 
 
 def _description(mode: SandboxMode, limits: SandboxLimits, unsafe_local: bool) -> str:
-    kind = _available_mode(mode, unsafe_local)
+    monty, full = has_monty(), detect_confinement().is_sufficient or unsafe_local
+    if mode == "auto":
+        kind = "auto" if monty and full else "monty" if monty else "full" if full else "none"
+    else:
+        kind = mode if (monty if mode == "monty" else full) else "none"
     description = _MODE_DESCRIPTIONS[kind].format(
-        version=f"{sys.version_info.major}.{sys.version_info.minor}", missing=_INSTALL_COMMAND
+        version=f"{sys.version_info.major}.{sys.version_info.minor}", missing="pip install toolspeak[sandbox]"
     )
     if unsafe_local and kind in ("full", "auto") and not detect_confinement().is_sufficient:
         description = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
     allowed = f"A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
     return f"{_PURPOSE} {description} {allowed}"
-
-
-def _available_mode(mode: SandboxMode, unsafe_local: bool) -> str:
-    """Return the mode that is available on this machine, or `none`."""
-    monty, full = has_monty(), detect_confinement().is_sufficient or unsafe_local
-    if mode == "auto":
-        return "auto" if monty and full else "monty" if monty else "full" if full else "none"
-    return mode if {"monty": monty, "full": full}[mode] else "none"
 
 
 def _format_result(result: CodeResult) -> str:
@@ -105,7 +99,7 @@ def _format_result(result: CodeResult) -> str:
     text = "\n".join(part for part in parts if part)
     if result.error is not None:
         raise ToolError(text)
-    return text or _NO_OUTPUT
+    return text or "(nothing was printed, and the last line has no value: use print)"
 
 
 run_python = PythonTool()

@@ -16,9 +16,6 @@ from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, pytho
 from toolspeak.tools import Tool
 from toolspeak.values.errors import ToolError, UsageError
 
-MAX_OUTPUT_BYTES = 20_000
-"""How much output is kept: the beginning and the end."""
-
 SHELL = "/bin/sh"
 
 # Names, not patterns of secrets: any name can hold a secret. Variables of proxies are left out (an address may hold a
@@ -51,7 +48,7 @@ class ShellTool(Tool[[str], str]):
         root: str | Path = ".",
         *,
         seconds: float = 60.0,
-        output: int = MAX_OUTPUT_BYTES,
+        output: int = 20_000,
         env: Mapping[str, str] | None = None,
         keep: Iterable[str] = (),
         approve: bool = True,
@@ -61,7 +58,7 @@ class ShellTool(Tool[[str], str]):
         Args:
             root: The folder in which commands start. They can leave it.
             seconds: How long a command may take before it is ended, with all its processes.
-            output: How many bytes of output are kept.
+            output: How many bytes of output are kept, of its beginning and its end.
             env: The whole environment of commands; if None, the ordinary variables of the program's environment, such
                 as `PATH`, `HOME`, `LANG` and `VIRTUAL_ENV`.
             keep: Names of further variables of the program's environment that commands may see.
@@ -79,7 +76,12 @@ class ShellTool(Tool[[str], str]):
             Args:
                 command: The command line, for sh.
             """
-            return _run(command, Path(root), seconds, output, _ordinary_environment(kept) if env is None else env)
+            ordinary = {
+                name: value
+                for name, value in os.environ.items()
+                if name in _ORDINARY_VARIABLES or name.startswith("LC_") or name in kept
+            }
+            return _run(command, Path(root), seconds, output, ordinary if env is None else env)
 
         super().__init__(
             run_shell,
@@ -139,15 +141,6 @@ def _keeper_command() -> list[str]:
     if not sys.platform.startswith("linux") or getattr(sys, "frozen", False) or not os.access(python, os.X_OK):
         return []  # a frozen program would start itself, not Python
     return [python, "-I", "-S", str(Path(__file__).with_name("_keeper.py"))]
-
-
-def _ordinary_environment(keep: frozenset[str]) -> dict[str, str]:
-    """Return the variables of the environment that are ordinary, and those in `keep`."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _ORDINARY_VARIABLES or name.startswith("LC_") or name in keep
-    }
 
 
 run_shell = ShellTool()

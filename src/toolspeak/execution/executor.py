@@ -1,4 +1,13 @@
-"""`Executor`: runs the tool calls of one run."""
+"""`Executor`: runs the tool calls of one run.
+
+`CallLoop` is what the calls in one event loop share: the timer of their timeouts, and the way back from the threads.
+Timers and wake-ups of an event loop cost more than most calls do. So one timer serves all calls, and one wake-up brings
+all outcomes that threads have left meanwhile.
+
+Exceptions of tools stay in the process: the executor keeps them by the id of the call, and facts never hold them. A
+stand-in for a recorded tool that was not recorded with these arguments ends the run (`ReplayMiss`), since a result
+would tell only the model.
+"""
 
 import asyncio
 import threading
@@ -10,7 +19,7 @@ from functools import partial
 from itertools import takewhile
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, begin_coroutine, is_pending, resolve_pending
 from toolspeak.execution.outcome import CallOutcome, Raised, format_error, make_result
@@ -25,55 +34,30 @@ from toolspeak.values.errors import InvalidArguments, ReplayMiss, ToolError
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import ToolCall, ToolResult
 
-# What the calls in one event loop share: the timer of their timeouts, and the way back from the threads.
-#
-# Timers and wake-ups of an event loop cost more than most calls do. So one timer serves all calls, and one wake-up
-# brings all outcomes that threads have left meanwhile.
-
-
 MOMENT_SECONDS = 0.0002
 """How long the event loop waits for functions that come back at once."""
 
 
-class LoopCall(Protocol):
-    """A call that was started in an event loop."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the call has its result."""
-        ...
-
-    def take_outcome(self, outcome: CallOutcome) -> None:
-        """Take, in the event loop, what the function of the call gave in its thread."""
-
-    def expire(self, seconds: float) -> None:
-        """Give the call up, since its seconds are over."""
-
-
 class CallLoop:
-    """The calls of an event loop.
-
-    Attributes:
-        loop: The event loop.
-    """
+    """The calls of an event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._ends: dict[float, dict[LoopCall, float]] = {}  # by timeout; calls in the order in which they end
+        self._ends: dict[float, dict[RunningCall, float]] = {}  # by timeout; calls in the order in which they end
         self._timer: asyncio.TimerHandle | None = None
-        self._outcomes: SimpleQueue[tuple[LoopCall, CallOutcome]] = SimpleQueue()
+        self._outcomes: SimpleQueue[tuple[RunningCall, CallOutcome]] = SimpleQueue()
         self._is_announced = False
 
     # Timeouts
 
-    def add_timeout(self, call: LoopCall, seconds: float) -> None:
+    def add_timeout(self, call: "RunningCall", seconds: float) -> None:
         """Let a call expire after some seconds, unless its timeout is removed before."""
         end = self.loop.time() + seconds
         self._ends.setdefault(seconds, {})[call] = end
         if self._timer is None or end < self._timer.when():
             self._set_timer(end)
 
-    def remove_timeout(self, call: LoopCall, seconds: float) -> None:
+    def remove_timeout(self, call: "RunningCall", seconds: float) -> None:
         """Remove the timeout of a call that has ended. The timer stays: the next call will need it."""
         self._ends[seconds].pop(call, None)
 
@@ -104,7 +88,7 @@ class CallLoop:
 
     # Outcomes
 
-    def put_outcome(self, call: LoopCall, outcome: CallOutcome) -> None:
+    def put_outcome(self, call: "RunningCall", outcome: CallOutcome) -> None:
         """Let a call take its outcome in the event loop. This is for the thread in which its function has run."""
         self._outcomes.put((call, outcome))
         if not self._is_announced:
@@ -125,7 +109,7 @@ class CallLoop:
             if not self._outcomes.empty():  # one of them raised
                 self._announce()
 
-    def wait_for(self, calls: Iterable[LoopCall]) -> None:
+    def wait_for(self, calls: "Iterable[RunningCall]") -> None:
         """Wait a moment for calls whose functions come back at once: to be woken by their threads would cost more."""
         end = monotonic() + MOMENT_SECONDS
         self._is_announced = True  # threads need not wake the event loop meanwhile
@@ -142,19 +126,13 @@ class CallLoop:
                 self._announce()
 
 
-class _ThreadCalls(threading.local):
-    """The calls of the event loop that runs in a thread."""
-
-    latest: CallLoop | None = None
-
-
-_thread_calls = _ThreadCalls()
+_thread_calls = threading.local()
 
 
 def find_call_loop() -> CallLoop:
     """Return what the calls in the running event loop share."""
     loop = asyncio.get_running_loop()
-    latest = _thread_calls.latest
+    latest: CallLoop | None = getattr(_thread_calls, "latest", None)
     if latest is None or latest.loop is not loop:
         latest = _thread_calls.latest = CallLoop(loop)
     return latest
@@ -199,13 +177,9 @@ class Executor:
     ) -> None:
         """Prepare to run calls.
 
-        Args:
-            toolbox: The tools.
-            own_tools: Tools of toolspeak itself. A tool of the same name in `toolbox` is called in their place.
-            deps: What tools get in their `Context`.
-            run_id: The id of the run, for the `Context`.
-            timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
-            pool: The threads in which functions run.
+        `own_tools` are tools of toolspeak itself: a tool of the same name in `toolbox` is called in their place. `deps`
+        and `run_id` are for the `Context`. A call is given up after `timeout` seconds, if its tool has no timeout of
+        its own.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
@@ -228,16 +202,9 @@ class Executor:
     ) -> "RunningCall":
         """Start a call. `done` gets its one result in this event loop, perhaps before this returns.
 
-        Args:
-            call: The call.
-            results: The results of earlier calls, which the arguments may refer to.
-            turn: The number of the turn.
-            done: Called once with the result.
-            on_start: Called first, in the context in which the function will run.
-            on_progress: Gets what the function reports by its `Context`.
-
-        Raises:
-            ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
+        The arguments may refer to `results` of earlier calls. `on_start` is called first, in the context in which the
+        function will run; `on_progress` gets what the function reports by its `Context`. Raises `ReplayMiss` if the
+        tool stands in for a recorded one, and this call was not recorded.
         """
         running = self.prepare(call, results, turn, done, on_start, on_progress)
         self.start_quick_calls()
@@ -258,12 +225,16 @@ class Executor:
             running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
-            context = self._build_context(call, turn, on_progress) if tool.takes_context else None
+            context: Context[Any] | None = None
+            if tool.takes_context:
+                context = Context(
+                    deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress
+                )
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
             return running
-        except ReplayMiss:  # the test fails; a result would only tell the model
+        except ReplayMiss:
             raise
         except Exception as error:  # a default factory that fails, arguments nested too deeply to follow
             running.finish(ToolResult(call_id=call.id, error=format_error(error), ran=False))
@@ -302,16 +273,19 @@ class Executor:
         """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
         return name in self.toolbox and self.toolbox[name].takes_context
 
-    def _build_context(self, call: ToolCall, turn: int, on_progress: ProgressCallback | None) -> Context[Any]:
-        return Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
-
     def rest(self) -> None:
         """Let go of what waits for the next call: there is none."""
         find_call_loop().drop_timer()
 
     def describe(self, call: ToolCall) -> str:
-        """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps."""
-        lacks_deps = self._deps is None and call.name in self.toolbox and _may_need_deps(self.toolbox[call.name])
+        """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps.
+
+        That of an MCP server takes one only to report its progress.
+        """
+        lacks_deps = False
+        if self._deps is None and call.name in self.toolbox:
+            tool = self.toolbox[call.name]
+            lacks_deps = tool.takes_context and find_spec(tool.function) is None
         run = f" of run {self._run_id}" if self._run_id else ""
         return f"call {call.id}{run}{', which has no deps' if lacks_deps else ''}"
 
@@ -321,11 +295,6 @@ class Executor:
                 return self._own_tools[name]
             raise _UnknownTool(explain_unknown_tool(name, self.toolbox.names))
         return self.toolbox[name]
-
-
-def _may_need_deps(tool: Tool[..., Any]) -> bool:
-    """Whether a tool takes a `Context`, and not only to report its progress, as that of an MCP server does."""
-    return tool.takes_context and find_spec(tool.function) is None
 
 
 class _UnknownTool(Exception):
@@ -429,7 +398,7 @@ class RunningCall:
             outcome = await guarded
             if isinstance(outcome, Raised):
                 self._fail(outcome.error)
-            elif _may_block(outcome.value) and self._done is not None:
+            elif self._done is not None and _may_block(outcome.value):
                 # A copy: a context can be entered once at a time, and this task is still in it.
                 self.run_in_thread(lambda: outcome.value, self.context.copy())
             else:

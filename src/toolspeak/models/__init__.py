@@ -1,17 +1,34 @@
 """The models that answer: behind an HTTP endpoint, hosted or on this machine, or embedded.
 
-- `model.py`: `Model`, the protocol of all models, and `Request`, one question to it.
-- `lookup.py`: finds the model that a user names; `connect` and `resolve_model`.
-- `endpoint.py`: `Endpoint`, an address with its API and key, and `RetryPolicy`. `profiles.py`: what is known of servers
-  and model families, as data.
-- `prices.py`: what tokens cost.
-- `dialect_choice.py`: `DialectChoice`, a model's dialect and why it was chosen. `abilities.py` asks a server whether a
-  model supports native tool calls.
-- `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
-  `transport.py` (connections, retries, errors) and reads the answer with `answer_reader.py` (bytes → pieces).
-- `sender.py`: `Sender`, what sends a request: the network, or what `cassettes/` puts in its place to record or replay.
-- `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process (`child.py`
-  controls the process, `local_server.py` is its program), `cores.py` chooses the threads, `weights/` has the weights.
+    Request ─► HttpModel ─► ChatRequest ─► request_body ─► transport.post ─► endpoint
+                                                                                │ bytes
+                                                  pieces ◄── AnswerReader ◄─────┘
+
+Three things are kept apart: the API (`toolspeak.wire`, which does no I/O), the endpoint (address, key, retries) and
+what is known of its server (data). Start with `model.py` and `http.py`.
+
+- `model.py`: `Model`, the protocol of all models, `Request`, one question to it, and `DialectChoice`, a model's dialect
+  and why it was chosen.
+- `lookup.py`: finds the model that a user names; `connect` and `resolve_model`. `endpoint.py`: `Endpoint` and
+  `RetryPolicy`. `profiles.py`: what is known of servers and model families, as data.
+- `http.py`: `HttpModel` writes a request with `request_encoder.py`, sends it with `transport.py` (connections, retries,
+  errors) through a `Sender` (`sender.py`), and reads the answer with `answer_reader.py` (bytes → pieces).
+- `cassettes/`: records and replays what a sender does.
+- `abilities.py` asks a server what a model can do, `prices.py` says what tokens cost, `request_size.py` estimates how
+  many a request has.
+- `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process, `warm.py`
+  one that outlives the program; `local_server.py` is the program of both. `weights.py` and `weights_download.py` have
+  the weights, `adapters/` the adapter.
+
+This room imports `wire`, `dialects`, `reading` and `values`; aiohttp is imported with the first request, xllamacpp in
+the child process only. To add:
+
+- a server: `SERVERS` in `profiles.py`, a few lines; one that cuts long conversations without notice: `cuts_silently`;
+- the dialect that suits a family of models best: `DIALECTS_BY_NAME` there; a model that takes text only:
+  `TEXT_ONLY_NAMES`;
+- an API in which servers say what their models can do: `ABILITY_APIS` in `abilities.py`;
+- what counts as an outage: the class of the error, in `transport.py`; a price for one model: `connect(cost=…)`;
+- an API: see `wire/__init__.py`; the adapter of the package: its file and hash in `adapters/`.
 """
 
 from typing import TYPE_CHECKING

@@ -3,6 +3,10 @@
 It is done once for an endpoint and a model in a process, and takes `MAX_ASKING_SECONDS` at most. A server that does not
 answer, or says nothing, leaves everything as it was; nothing is raised. Only a server that has not loaded the model yet
 is asked once more, after its first answer, because some servers choose the context when they load a model.
+
+A context is asked for where a server may cut without notice (`cuts_silently`): before the first run, once. An agent
+does not ask another server for this alone, but uses what it said when it was asked for the dialect. The gateway asks
+every server that may say it: it must clamp `max_tokens`, and its clients cannot be asked.
 """
 
 import asyncio
@@ -10,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -18,91 +22,48 @@ from toolspeak.models.endpoint import AbilityApiName, Endpoint
 from toolspeak.values.frozen import frozen
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text
 
-# Counts the tokens of a text by the tokenizer of the server, where the server has a route for that.
-
-
 MAX_COUNTING_SECONDS = 5.0
-"""How long a server may take to count."""
-
-
-async def count_tokens(endpoint: Endpoint, text: str) -> int | None:
-    """Return the number of tokens of a text; None if the server does not count them.
-
-    Servers of llama.cpp have the route `/tokenize`; other servers answer that there is none.
-    """
-    from toolspeak.models import transport  # aiohttp is imported with the first request
-
-    address = endpoint.root_url + "/tokenize"
-    try:
-        data = await transport.fetch(endpoint, address, json.dumps({"content": text}).encode(), MAX_COUNTING_SECONDS)
-        answer = as_object(json.loads(data))
-    except (transport.NotReached, ValueError, RecursionError):
-        return None
-    return len(as_list(answer.get("tokens"))) or as_count(answer.get("count")) or None
-
+"""How long a server may take to count tokens."""
 
 MAX_ASKING_SECONDS = 2.0
 """How long a run waits for what a server says about a model, unless the endpoint's own timeout is shorter."""
 
-Unreached: TypeAlias = Literal["unreached"]
-"""The server could not be reached, or is still loading: a later run asks again."""
-
 
 @frozen
 class Abilities:
-    """What a server says about a model.
+    """What a server says about a model. A value is None where it says nothing."""
 
-    Attributes:
-        tool_calls: Whether the model has native tool calls; None if the server says nothing.
-        tool_source: The path at which the server said so.
-        context: The tokens of a request and its answer, as the server runs the model; None if it does not say.
-        max_context: The most tokens with which the model can be run; None if the server does not say.
-        context_source: The path at which the server gave the context.
-        is_unloaded: Whether the server will choose the context when it loads the model, so that it must be asked again.
-    """
-
-    tool_calls: bool | None = None
-    tool_source: str = ""
-    context: int | None = None
-    max_context: int | None = None
-    context_source: str = ""
-    is_unloaded: bool = False
-
-
-AbilityReader: TypeAlias = Callable[[dict[str, Any], str], Abilities]
-"""Reads the response of a server about the model of that name."""
+    tool_calls: bool | None = None  # whether the model has native tool calls
+    tool_source: str = ""  # the path at which the server said so
+    context: int | None = None  # the tokens of a request and its answer, as the server runs the model
+    max_context: int | None = None  # the most tokens with which the model can be run
+    context_source: str = ""  # the path at which the server gave the context
+    is_unloaded: bool = False  # whether it will choose the context when it loads the model, and must be asked again
 
 
 @frozen
 class AbilityApi:
-    """A request for what a model can do.
+    """A request for what a model can do."""
 
-    Attributes:
-        path: The path, with `{model}` for the name of the model in a URL.
-        posts_model: Whether the name of the model is sent in the body.
-        read: Reads a response.
-    """
-
-    path: str
-    read: AbilityReader
-    posts_model: bool = False
+    path: str  # with `{model}` for the name of the model in a URL
+    read: Callable[[dict[str, Any], str], Abilities]  # reads the response about the model of that name
+    posts_model: bool = False  # whether the name of the model is sent in the body
 
 
 def _read_llamacpp(response: dict[str, Any], model: str) -> Abilities:
-    """Read `/props`: the context of a slot, and what the server found out about the chat template."""
-    context = as_count(as_object(response.get("default_generation_settings")).get("n_ctx"))
-    return Abilities(tool_calls=_read_template(response), context=context or None)
+    """Read `/props`: the context of a slot, and whether the chat template has tool calls.
 
-
-def _read_template(response: Mapping[str, Any]) -> bool | None:
-    """Return whether a chat template has tool calls; older servers send only the template itself."""
-    caps = as_object(response.get("chat_template_caps"))
+    Older servers send only the template itself.
+    """
+    caps, template = as_object(response.get("chat_template_caps")), as_text(response.get("chat_template"))
     if "supports_tools" in caps:
-        return caps["supports_tools"] is True and caps.get("supports_tool_calls", True) is True
-    if response.get("chat_template_tool_use"):
-        return True
-    template = as_text(response.get("chat_template"))
-    return "tools" in template if template else None
+        tool_calls = caps["supports_tools"] is True and caps.get("supports_tool_calls", True) is True
+    elif response.get("chat_template_tool_use"):
+        tool_calls = True
+    else:
+        tool_calls = "tools" in template if template else None
+    context = as_count(as_object(response.get("default_generation_settings")).get("n_ctx"))
+    return Abilities(tool_calls=tool_calls, context=context or None)
 
 
 def _read_ollama_model(response: dict[str, Any], model: str) -> Abilities:
@@ -177,11 +138,7 @@ def get_abilities(endpoint: Endpoint, model: str) -> Abilities | None:
 async def ask_abilities(endpoint: Endpoint, model: str, *, has_answered: bool = False) -> None:
     """Ask the server about a model, unless it was asked before. Runs that start at once share the request.
 
-    Args:
-        endpoint: The endpoint.
-        model: The name of the model there.
-        has_answered: Whether the model has just answered. Then a server is asked again that had not loaded the model
-            when it was asked, and for the last time.
+    If the model has just answered, a server is asked again that had not loaded it before, and for the last time.
     """
     key = endpoint.base_url, model
     known = _known.get(key)
@@ -197,27 +154,23 @@ async def ask_abilities(endpoint: Endpoint, model: str, *, has_answered: bool = 
 async def _ask(endpoint: Endpoint, model: str, *, has_answered: bool) -> None:
     apis = [api for name in endpoint.ability_apis for api in ABILITY_APIS[name]]
     answers = await asyncio.gather(*(_ask_api(endpoint, model, api) for api in apis))
-    reached = [answer for answer in answers if answer != "unreached"]
-    if reached:
-        abilities = _combine(reached)
-        is_unloaded = abilities.is_unloaded and not has_answered
-        _known[endpoint.base_url, model] = replace(abilities, is_unloaded=is_unloaded)
-
-
-def _combine(answers: list[Abilities]) -> Abilities:
-    on_tools = next((each for each in answers if each.tool_calls is not None), Abilities())
-    on_context = next((each for each in answers if each.context is not None), Abilities())
-    return Abilities(
+    reached = [answer for answer in answers if answer is not None]
+    if not reached:
+        return
+    on_tools = next((each for each in reached if each.tool_calls is not None), Abilities())
+    on_context = next((each for each in reached if each.context is not None), Abilities())
+    is_unloaded = on_context.context is None and any(each.is_unloaded for each in reached)
+    _known[endpoint.base_url, model] = Abilities(
         tool_calls=on_tools.tool_calls,
         tool_source=on_tools.tool_source,
         context=on_context.context,
-        max_context=next((each.max_context for each in answers if each.max_context is not None), None),
+        max_context=next((each.max_context for each in reached if each.max_context is not None), None),
         context_source=on_context.context_source,
-        is_unloaded=on_context.context is None and any(each.is_unloaded for each in answers),
+        is_unloaded=is_unloaded and not has_answered,
     )
 
 
-async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | Unreached:
+async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | None:
     from toolspeak.models import transport  # aiohttp is imported with the first request
 
     path = api.path.format(model=quote(model, safe=""))
@@ -226,10 +179,26 @@ async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities
     try:
         data = await transport.fetch(endpoint, endpoint.root_url + path, body, timeout)
     except transport.NotReached:
-        return "unreached"
+        return None  # or it is still loading: a later run asks again
     try:
         response = as_object(json.loads(data))
     except (ValueError, RecursionError):
         return Abilities()
     source = path.partition("?")[0]
     return replace(api.read(response, model), tool_source=source, context_source=source)
+
+
+async def count_tokens(endpoint: Endpoint, text: str) -> int | None:
+    """Return the number of tokens of a text; None if the server does not count them.
+
+    Servers of llama.cpp have the route `/tokenize`; other servers answer that there is none.
+    """
+    from toolspeak.models import transport  # aiohttp is imported with the first request
+
+    address = endpoint.root_url + "/tokenize"
+    try:
+        data = await transport.fetch(endpoint, address, json.dumps({"content": text}).encode(), MAX_COUNTING_SECONDS)
+        answer = as_object(json.loads(data))
+    except (transport.NotReached, ValueError, RecursionError):
+        return None
+    return len(as_list(answer.get("tokens"))) or as_count(answer.get("count")) or None

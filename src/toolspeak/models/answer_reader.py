@@ -18,14 +18,9 @@ from toolspeak.wire.json_data import parse_json
 MAX_ANSWER_BYTES = 64 << 20
 """The most bytes of one answer, streamed or whole: several times the longest answer of any model."""
 
-MAX_QUOTED_CHARS = 80
-"""Characters of a body that are quoted in the error if it is not an answer."""
-
 
 class _EventStream(NamedTuple):
-    """What reads a stream: one part splits it into events, the other decodes them."""
-
-    splitter: StreamReader
+    splitter: StreamReader  # splits the stream into events
     decoder: AnswerDecoder
 
 
@@ -40,13 +35,9 @@ class AnswerReader:
     """
 
     def __init__(self, wire: ClientWire, vendor: str = "", tools: Iterable[ToolSpec] = (), *, streamed: bool) -> None:
-        """Create a reader.
+        """Create a reader for the API of an endpoint. `streamed` is whether the content type says so.
 
-        Args:
-            wire: The API of the endpoint.
-            vendor: The vendor of the endpoint; by default that of the API.
-            tools: The tools of the request.
-            streamed: Whether the content type says that the answer is streamed.
+        The vendor is by default that of the API; `tools` are those of the request.
         """
         self.started = self.ended = False
         self.failure: ModelError | None = None
@@ -127,15 +118,12 @@ class AnswerReader:
         except ModelError as error:
             self.failure = error
         except (ValueError, RecursionError):
-            if not _may_be_cut(text):
-                quoted = text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}…"
+            beginnings = ("{", *SSE_PREFIXES)
+            # What begins like an answer was perhaps cut by the connection.
+            if not any(text.startswith(each) or each.startswith(text) for each in beginnings):
+                quoted = text if len(text) <= 80 else f"{text[:80]}…"
                 self.failure = ProviderError(f"the answer is not JSON: it begins with {quoted!r}")
         else:
             self.started = self.ended = True
             return [answer]
         return []
-
-
-def _may_be_cut(text: str) -> bool:
-    """Whether a text that could not be read begins like an answer, so that the connection may have cut it."""
-    return any(text.startswith(prefix) or prefix.startswith(text) for prefix in ("{", *SSE_PREFIXES))

@@ -11,7 +11,7 @@ from toolspeak.dialects import Shown
 from toolspeak.models.adapters import Adapter
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
-from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
+from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, ServerOptions, get_shared_server
 from toolspeak.models.model import DialectChoice, Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
 from toolspeak.models.sender import Sender
@@ -48,13 +48,11 @@ class EmbeddedModel:
     ) -> None:
         self.weights = weights
         self.adapter = adapter
+        self._options = ServerOptions(weights=weights, threads=threads, context=context, slots=slots, adapter=adapter)
         self._name = name or f"local:{weights.name}"
         if isinstance(dialect, str):
             dialect = DialectChoice(name=dialect, reason="given with the model object")
         self._choice = dialect or choose_dialect(SERVERS["llamacpp"], weights.name)
-        self._threads = threads
-        self._context = context
-        self._slots = slots
         self._warm = warm
         self._sender = sender
         self._server: LocalServer | WarmServer | None = None
@@ -79,7 +77,7 @@ class EmbeddedModel:
     @property
     def context_tokens(self) -> int:
         """The tokens of a request and its answer. Longer conversations are compacted."""
-        return self._context
+        return self._options.context
 
     def explain_unsupported(self, media: Media) -> str | None:
         """Return why the model cannot take an attachment, as the rest of a sentence; None for a text file."""
@@ -100,28 +98,11 @@ class EmbeddedModel:
             return server
         if isinstance(server, WarmServer):
             server.release()
-        server = self._server = self._start(on_progress)
-        return server
-
-    def _start(self, on_progress: Callable[[float], None] | None) -> LocalServer | WarmServer:
-        if self._warm is not None:
-            return get_warm_server(
-                self.weights,
-                self._warm,
-                threads=self._threads,
-                context=self._context,
-                slots=self._slots,
-                adapter=self.adapter,
-                on_progress=on_progress,
-            )
-        return get_shared_server(
-            self.weights,
-            threads=self._threads,
-            context=self._context,
-            slots=self._slots,
-            adapter=self.adapter,
-            on_progress=on_progress,
-        )
+        if self._warm is None:
+            self._server = get_shared_server(self._options, on_progress=on_progress)
+        else:
+            self._server = get_warm_server(self._options, self._warm, on_progress=on_progress)
+        return self._server
 
     def cost(self, usage: Usage) -> float:
         """Return 0: what runs on this machine has no price."""
@@ -134,18 +115,15 @@ class EmbeddedModel:
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
-        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
-        async with aclosing(model.ask(self._prepare(request))) as answer:
-            async for pieces in answer:
-                yield pieces
-
-    def _prepare(self, request: Request) -> Request:
         sampling = request.sampling
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
         if self.adapter is not None:
             sampling = replace(sampling, extra={**choose_adapter_fields(request.shown), **(sampling.extra or {})})
-        return replace(request, sampling=sampling)
+        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
+        async with aclosing(model.ask(replace(request, sampling=sampling))) as answer:
+            async for pieces in answer:
+                yield pieces
 
 
 def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:

@@ -1,8 +1,8 @@
 """`HttpModel`: a model behind an HTTP endpoint."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TypeAlias
 
 from toolspeak.models.abilities import ask_abilities, get_abilities
 from toolspeak.models.answer_reader import AnswerReader
@@ -58,11 +58,9 @@ class HttpModel:
         self.own_cost = cost
         self.skipped = 0
         self.model = model
-        self._choice = (
-            dialect
-            if isinstance(dialect, DialectChoice)
-            else DialectChoice(name=dialect, reason="given with the model object")
-        )
+        if isinstance(dialect, str):
+            dialect = DialectChoice(name=dialect, reason="given with the model object")
+        self._choice = dialect
         self._wire = CLIENT_WIRES[endpoint.api]
         self._vendor = endpoint.vendor or self._wire.VENDOR
         self._encoder = RequestEncoder(endpoint, model)
@@ -112,7 +110,9 @@ class HttpModel:
         known = abilities.context if abilities is not None else None
         longest = abilities.max_context if abilities is not None else None
         if self.endpoint.api == "ollama":
-            known = _read_num_ctx({**self.endpoint.extra, **((sampling and sampling.extra) or {})}) or known
+            extra = {**self.endpoint.extra, **((sampling and sampling.extra) or {})}
+            options = as_object(extra.get("options"))
+            known = as_count(options.get("num_ctx")) or as_count(extra.get("num_ctx")) or known
         sizes = [size for size in (known, longest) if size is not None]
         return self._context if self._context is not None else min(sizes) if known is not None else None
 
@@ -149,19 +149,20 @@ class HttpModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
-        from toolspeak.models.answer_stream import AnswerStream
 
         path, body, is_broken = self._encoder.encode(request)
         endpoint = self.endpoint
         schedule = transport.RetrySchedule(endpoint.retry)
-        ends_at = _find_end(endpoint)
+        total = endpoint.retry.total_timeout
+        ends_at = None if total is None else asyncio.get_running_loop().time() + total
         while True:
             try:
                 deadline = RequestDeadline(ends_at)
                 response = await transport.post(endpoint, path, body, deadline, self._sender)
                 is_streamed = response.content_type == self._wire.FRAMING.content_type
                 reader = AnswerReader(self._wire, self._vendor, request.shown.tools, streamed=is_streamed)
-                answer = AnswerStream(endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
+                restorer = PieceRestorer() if is_broken else None
+                answer = transport.AnswerStream(endpoint, response, reader, deadline, restorer)
                 try:
                     while pieces := await answer.next_pieces():
                         yield pieces
@@ -173,14 +174,3 @@ class HttpModel:
                 return
             except transport.RequestFailed as failure:
                 await schedule.wait(failure, ends_at)
-
-
-def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
-    """Return the length of the context that a request to Ollama asks for."""
-    return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
-
-
-def _find_end(endpoint: Endpoint) -> float | None:
-    """Return the time of the event loop at which a request that is sent now is given up; None for never."""
-    total = endpoint.retry.total_timeout
-    return None if total is None else asyncio.get_running_loop().time() + total

@@ -1,8 +1,13 @@
 """`LocalServer`: llama.cpp in a child process, with an OpenAI-compatible endpoint on the loopback interface.
 
 In a process of its own, a crash is only an error here. The process is started on first use, shared by all models with
-the same weights and options, started again if it died, and ends with the program, because the pipe to it is closed. All
-functions may be called from any thread, and block: weights take seconds to load.
+the same weights and options, and started again if it died. Its standard input stays open as long as this program runs;
+closing it asks the process to end, so it ends with the program. All functions may be called from any thread, and block:
+weights take seconds to load. The program of the process is `local_server.py`.
+
+One thread too many costs more than one too few. The threads of llama.cpp wait for each other hundreds of times for each
+token, and wait by spinning: if another program takes one of their cores, all of them stand still. Two threads on two
+busy cores were measured at a sixth of the speed of one.
 """
 
 import atexit
@@ -19,7 +24,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,14 +33,14 @@ from toolspeak.models.adapters import Adapter, check_adapter
 from toolspeak.values.errors import EndpointDown, UsageError
 from toolspeak.values.frozen import frozen
 
-# Counts the cores that this process may use, and chooses the number of threads.
-#
-# One thread too many costs more than one too few. The threads of llama.cpp wait for each other hundreds of times for
-# each token, and wait by spinning: if another program takes one of their cores, all of them stand still. Two threads on
-# two busy cores were measured at a sixth of the speed of one.
+MAX_LOG_LINES = 12
+"""The last lines of the log that are kept for error messages."""
 
+CONTEXT_TOKENS = 8192
+SLOTS = 1
 
-SYS_FOLDER = Path("/sys")
+STARTUP_TIMEOUT_SECONDS = 600.0
+"""Time to load weights: a large file on a slow disk takes minutes."""
 
 
 def choose_threads(cores: int) -> int:
@@ -42,26 +48,15 @@ def choose_threads(cores: int) -> int:
     return cores - 1 if cores > 2 else cores
 
 
-def count_usable_cores(system: Path = SYS_FOLDER) -> int:
+def count_usable_cores(system: Path = Path("/sys")) -> int:
     """Return how many physical cores this process may use: within its CPU affinity and the quota of its container."""
-    logical = _affinity()
-    physical = _count_physical(logical, system / "devices" / "system" / "cpu") or len(logical)
-    return max(1, min(physical, _quota(system / "fs" / "cgroup") or physical))
-
-
-def _affinity() -> set[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
-
-
-def _count_physical(logical: Iterable[int], folder: Path) -> int:
-    """Return how many physical cores the logical ones are; 0 where the system does not say."""
+    logical = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    folder = system / "devices" / "system" / "cpu"
     try:
-        siblings = {(folder / f"cpu{each}" / "topology" / "thread_siblings_list").read_text() for each in logical}
-    except OSError:
-        return 0
-    return len(siblings)
+        physical = len({(folder / f"cpu{each}/topology/thread_siblings_list").read_text() for each in logical})
+    except OSError:  # the system does not say
+        physical = len(logical)
+    return max(1, min(physical, _quota(system / "fs" / "cgroup") or physical))
 
 
 def _quota(folder: Path) -> int | None:
@@ -81,24 +76,11 @@ def _quota(folder: Path) -> int | None:
     return math.ceil(share) if share > 0 else None
 
 
-# `Child`: a child process that gets options on its standard input, prints one line when it is ready, and writes a log.
-#
-# Its standard input stays open as long as this program runs. Closing it asks the child to end.
-
-
-MAX_LOG_LINES = 12
-"""The last lines of the log that are kept for error messages."""
-
-MAX_LOG_LINE_CHARS = 400
-
-
 class Child:
-    """A child process.
+    """A child process, which gets `options` as a line of JSON, prints a line when it is ready, and writes a log.
 
-    Args:
-        command: The program and its arguments.
-        options: Written to its standard input as one line of JSON.
-        grace: Seconds that it has to end by itself, before it is terminated.
+    When it is stopped, it has `grace` seconds to end by itself before it is terminated, and as many before it is
+    killed.
     """
 
     def __init__(self, command: Sequence[str], options: Mapping[str, Any], *, grace: float = 3.0) -> None:
@@ -146,12 +128,8 @@ class Child:
     def wait_until_ready(self, *, timeout: float, on_progress: Callable[[float], None] | None) -> dict[str, Any]:
         """Wait for its first line of output, which must be a JSON object, and return it. If it fails, stop the child.
 
-        Args:
-            timeout: Seconds to wait.
-            on_progress: Called a few times a second while waiting, with the seconds so far.
-
-        Raises:
-            EndpointDown: It ended, printed something else, or took too long.
+        `on_progress` is called a few times a second while waiting, with the seconds so far. Raises `EndpointDown` if
+        the child ended, printed something else, or took too long.
         """
         try:
             line = self._wait_for_line(timeout, on_progress)
@@ -174,13 +152,12 @@ class Child:
         code = self._process.poll()
         if code is not None:
             self._readers[0].join(1.0)
-        ended = (
-            "did not start"
-            if code is None
-            else "was stopped"
-            if self._stopped
-            else f"ended with {_describe_exit_code(code)}"
-        )
+        if code is None:
+            ended = "did not start"
+        else:
+            known = {-each.value: f"signal {each.name}" for each in signal.Signals}
+            cause = f"exit code {code}" if code >= 0 else known.get(code, f"signal {-code}")
+            ended = "was stopped" if self._stopped else f"ended with {cause}"
         log = "\n".join(self._log)
         return f"the embedded model {ended}" + (f"; the last lines of its log:\n{log}" if log else "")
 
@@ -227,7 +204,7 @@ class Child:
         with self._pipe(self._process.stderr) as log:
             while line := log.readline(65536):
                 if text := line.decode("utf-8", "replace").rstrip():
-                    self._log.append(text[:MAX_LOG_LINE_CHARS])
+                    self._log.append(text[:400])
 
     @staticmethod
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -235,36 +212,18 @@ class Child:
         return pipe
 
 
-def _describe_exit_code(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"
-
-
-CONTEXT_TOKENS = 8192
-SLOTS = 1
-CACHE_MIB = 1024
-"""Memory for earlier conversations: one that is continued need not be read again."""
-
-STARTUP_TIMEOUT_SECONDS = 600.0
-"""Time to load weights: a large file on a slow disk takes minutes."""
-
-
 @frozen
 class ServerOptions:
     """The options of a server. Models with equal options share one."""
 
-    weights: Path
-    threads: int
-    context: int
-    slots: int
-    adapter: Adapter | None = None
+    weights: Path  # the GGUF file
+    threads: int | None = None  # that compute; None: about one for each usable core
+    context: int = CONTEXT_TOKENS  # the most tokens of one conversation
+    slots: int = SLOTS  # the most conversations that are answered at the same time
+    adapter: Adapter | None = None  # a request uses it if it has the field `lora` with the scale 1
 
 
-class LocalServer:
+class LocalServer(Child):
     """A server process, from `start_server` or `get_shared_server`.
 
     Attributes:
@@ -276,52 +235,29 @@ class LocalServer:
     was_started = True
     """Whether this program started it: of a warm server, another program may have."""
 
-    def __init__(self, child: Child, options: ServerOptions, address: str, key: str) -> None:
-        self._child = child
+    def __init__(
+        self, options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
+    ) -> None:
         self.weights = options.weights
-        self.base_url = f"{address}/v1"
-        self.key = key
+        self.key = secrets.token_urlsafe(24)
+        super().__init__(server_command() if command is None else command, child_options(options, self.key))
+        ready = self.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
+        self.base_url = f"{ready['address']}/v1"
 
     def __repr__(self) -> str:
         return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process is running."""
-        return self._child.is_alive
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._child.pid
-
-    def failure(self) -> str | None:
-        """Return why it ended, with the last lines of its log; None while it runs."""
-        return None if self.is_alive else self._child.describe_exit()
-
-    def stop(self) -> None:
-        """End the process, and wait until it has ended. Stopping it twice does nothing."""
-        self._child.stop()
-
 
 def start_server(
-    weights: Path,
+    options: ServerOptions,
     *,
-    threads: int | None = None,
-    context: int = CONTEXT_TOKENS,
-    slots: int = SLOTS,
-    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
-    """Start a server for a GGUF file, and wait until its weights are loaded.
+    """Start a server, and wait until its weights are loaded.
 
     Args:
-        weights: The file.
-        threads: Threads that compute; by default about one for each usable core.
-        context: The most tokens of one conversation.
-        slots: The most conversations that are answered at the same time.
-        adapter: An adapter for the weights. A request uses it if it has the field `lora` with the scale 1.
+        options: The options.
         on_progress: Called a few times a second while weights load, with the seconds so far. An exception stops the
             server.
         command: Another program to start in place of the server, for tests.
@@ -331,39 +267,32 @@ def start_server(
             not installed.
         ModelError: The server did not start. The message has the last lines of its log.
     """
-    return _launch(build_options(weights, threads, context, slots, adapter), on_progress, command)
+    return LocalServer(check_options(options), on_progress, command)
 
 
 def get_shared_server(
-    weights: Path,
+    options: ServerOptions,
     *,
-    threads: int | None = None,
-    context: int = CONTEXT_TOKENS,
-    slots: int = SLOTS,
-    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
-    """Return the running server for a GGUF file, or start one. It ends with the program.
-
-    Arguments and errors are those of `start_server`.
-    """
-    options = build_options(weights, threads, context, slots, adapter)
-    with _registry.lock:
-        shared = _registry.servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
+    """Return the running server with these options, or start one as `start_server` does. It ends with the program."""
+    options = check_options(options)
+    with _servers_lock:
+        shared = _servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
     with shared.lock:  # while one thread loads the weights, others wait here
         if shared.server is None or not shared.server.is_alive:
             if shared.server is not None:
                 shared.server.stop()
-            shared.server = _launch(options, on_progress, command)
+            shared.server = LocalServer(options, on_progress, command)
         return shared.server
 
 
 def stop_all() -> None:
     """End every server that `get_shared_server` started in this process."""
-    with _registry.lock:
-        own = [key for key in _registry.servers if key[0] == os.getpid()]  # a fork must not stop its parent's
-        stopped = [_registry.servers.pop(key) for key in own]
+    with _servers_lock:
+        own = [key for key in _servers if key[0] == os.getpid()]  # a fork must not stop its parent's
+        stopped = [_servers.pop(key) for key in own]
     for shared in stopped:
         if shared.server is not None:
             shared.server.stop()
@@ -377,32 +306,18 @@ class _SharedServer:
         self.server: LocalServer | None = None
 
 
-class _ServerRegistry:
-    """All shared servers, by process id, options and command."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.servers: dict[tuple[int, ServerOptions, tuple[str, ...]], _SharedServer] = {}
-
-
-_registry = _ServerRegistry()
+_servers: dict[tuple[int, ServerOptions, tuple[str, ...]], _SharedServer] = {}  # by process id, options and command
+_servers_lock = threading.Lock()
 atexit.register(stop_all)
 
 
-def build_options(
-    weights: Path, threads: int | None, context: int, slots: int, adapter: Adapter | None = None
-) -> ServerOptions:
-    """Return the options of a server, checked. Raises `UsageError`."""
-    for name, value in (("threads", threads), ("context", context), ("slots", slots)):
-        if value is not None and value < 1:
+def check_options(options: ServerOptions) -> ServerOptions:
+    """Return options with the full path of the weights and the number of threads. Raises `UsageError`."""
+    for name in ("threads", "context", "slots"):
+        if (value := getattr(options, name)) is not None and value < 1:
             raise UsageError(f"local.{name} is {value}; it takes a whole number, at least 1")
-    return ServerOptions(
-        weights=_check_weights(weights),
-        threads=threads or choose_threads(count_usable_cores()),
-        context=context,
-        slots=slots,
-        adapter=adapter,
-    )
+    threads = options.threads or choose_threads(count_usable_cores())
+    return replace(options, weights=_check_weights(options.weights), threads=threads)
 
 
 def _check_weights(weights: Path) -> Path:
@@ -418,15 +333,6 @@ def _check_weights(weights: Path) -> Path:
     return weights.expanduser().resolve()
 
 
-def _launch(
-    options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
-) -> LocalServer:
-    key = secrets.token_urlsafe(24)
-    child = Child(server_command() if command is None else command, child_options(options, key))
-    ready = child.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
-    return LocalServer(child, options, ready["address"], key)
-
-
 def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
     """Return the options as the process of the server reads them. Raises `UsageError` for a wrong adapter."""
     if options.adapter is not None:
@@ -437,7 +343,7 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "threads": options.threads,
         "context": options.context,
         "slots": options.slots,
-        "cache_mib": CACHE_MIB,
+        "cache_mib": 1024,  # for earlier conversations: one that is continued need not be read again
         "key": key,
     }
 

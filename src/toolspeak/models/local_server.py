@@ -20,16 +20,6 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-PARENT_CHECK_SECONDS = 2.0
-"""Time between two checks whether the parent still runs."""
-
-LOCK_ATTEMPTS = 40
-LOCK_WAIT_SECONDS = 0.05
-"""A program that looks whether a server runs holds its lock for a moment."""
-
-USE_CHECK_SECONDS = 1.0
-"""Time between two checks whether a program uses a warm server."""
-
 
 def main() -> None:
     """Serve until the parent ends, or until a warm server is idle."""
@@ -55,7 +45,7 @@ def _serve_parent(options: dict[str, Any], output: IO[str]) -> None:
     output.write(json.dumps({"address": server.listening_address}) + "\n")
     output.close()
     # The pipe outlives the parent if another process inherited its other end.
-    while not closed.wait(PARENT_CHECK_SECONDS) and os.getppid() == parent:
+    while not closed.wait(2.0) and os.getppid() == parent:
         pass
     os._exit(0)  # nothing needs to be cleaned up, and llama.cpp may still be generating
 
@@ -74,7 +64,8 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     import fcntl  # not on Windows, where there are no warm servers
 
     running = Path(warm["running"]).open("r+b")  # noqa: SIM115 (held until the process ends)
-    if not any(_try_lock(running) or time.sleep(LOCK_WAIT_SECONDS) for _ in range(LOCK_ATTEMPTS)):
+    # A program that looks whether a server runs holds its lock for a moment.
+    if not any(_try_lock(running) or time.sleep(0.05) for _ in range(40)):
         sys.exit("another server is running for the same model")
     if os.fork():
         os._exit(0)  # the lock stays with the fork
@@ -92,7 +83,7 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     idle_since = time.monotonic()
     with Path(warm["use"]).open("r+b") as use:
         while time.monotonic() - idle_since < warm["idle_seconds"] or not _try_lock(use):
-            time.sleep(min(USE_CHECK_SECONDS, warm["idle_seconds"]))
+            time.sleep(min(1.0, warm["idle_seconds"]))
             if _try_lock(use):
                 fcntl.flock(use, fcntl.LOCK_UN)
             else:  # programs that use the server hold a shared lock

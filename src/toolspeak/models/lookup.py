@@ -19,9 +19,6 @@ NAME_FORMS = (
     "vllm:NAME, https://…/v1#NAME, or local"
 )
 
-ENDPOINT_LIKENESS = 0.7
-"""How much like a known endpoint a name must be, for an error to suggest that endpoint."""
-
 CLIENT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (nothing listens here)
 """The host to connect to, where a variable has the one that the server listens on."""
 
@@ -61,19 +58,14 @@ def resolve_model(
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
-    raise UsageError(
-        f"{name!r} names no endpoint that is known; {_cure(where, model if colon else None, other_endpoints)}"
-    )
-
-
-def _cure(where: str, model: str | None, other_endpoints: Iterable[str]) -> str:
-    """Return what to write instead of a name whose endpoint is not known; `model` is None if it names no endpoint."""
-    if model is None:
-        return f"write {NAME_FORMS}"
     known = (*SERVERS, *other_endpoints)
-    if similar := nearest(where, known, likeness=ENDPOINT_LIKENESS):
-        return f"did you mean {similar}:{model or 'NAME'}?"
-    return f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
+    if not colon:
+        cure = f"write {NAME_FORMS}"
+    elif similar := nearest(where, known, likeness=0.7):
+        cure = f"did you mean {similar}:{model or 'NAME'}?"
+    else:
+        cure = f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
+    raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
 
 
 def connect(
@@ -147,25 +139,33 @@ def _on_known_server(
     where: str, server: ServerProfile, model: str, environ: Mapping[str, str], retry: RetryPolicy | None
 ) -> HttpModel:
     base_url = _base_url(server, environ)
-    endpoint = Endpoint(
+    is_usual = base_url == server.base_url
+    endpoint = _make_endpoint(
+        server,
+        retry,
         name=where,
         base_url=base_url,
         api=server.api,
         key=_key(server.key_variable, environ) or _key(server.other_key_variable, environ),
         key_variable=server.key_variable,
+        vendor=where,
+        leaks_calls=server.leaks_calls or not is_usual,  # at another address, any server may answer
+        origin=f"the profile of {where}" if is_usual else f"the environment variable {server.url_variable}",
+    )
+    return HttpModel(endpoint, model, choose_dialect(server, model))
+
+
+def _make_endpoint(server: ServerProfile, retry: RetryPolicy | None, **fields: Any) -> Endpoint:
+    """Return an endpoint with what the profile of its server says, and these fields."""
+    return Endpoint(
         quirks=server.quirks,
         rules=server.rules,
         reads_control_tokens=server.reads_control_tokens,
-        retry=retry or RetryPolicy(),
-        vendor=where,
-        leaks_calls=server.leaks_calls or base_url != server.base_url,  # at another address, any server may answer
         ability_apis=server.ability_apis,
         cuts_silently=server.cuts_silently,
-        origin=f"the profile of {where}"
-        if base_url == server.base_url
-        else f"the environment variable {server.url_variable}",
+        retry=retry or RetryPolicy(),
+        **fields,
     )
-    return HttpModel(endpoint, model, choose_dialect(server, model))
 
 
 def _key(variable: str | None, environ: Mapping[str, str]) -> str | None:
@@ -205,18 +205,13 @@ def _split_address(address: str, given: str) -> SplitResult:
                 "the address holds a password or a query; give the key with connect(…, key=…) or in the environment"
             )
         if is_valid:
-            _check_path(parts.path)
+            ending = next((each for each in REQUEST_PATHS if parts.path.rstrip("/").endswith(each)), None)
+            if ending is not None:
+                raise UsageError(
+                    f"the address ends in {ending}, which each request adds by itself; leave it out: https://HOST/v1"
+                )
             return parts
     raise UsageError(f"{given!r} is not an address; write https://HOST/v1")
-
-
-def _check_path(path: str) -> None:
-    """Raise `UsageError` if a path is that of requests, behind the base address."""
-    ending = next((each for each in REQUEST_PATHS if path.rstrip("/").endswith(each)), None)
-    if ending is not None:
-        raise UsageError(
-            f"the address ends in {ending}, which each request adds by itself; leave it out: https://HOST/v1"
-        )
 
 
 def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None) -> HttpModel:
@@ -227,20 +222,16 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
     base_url = address.rstrip("/") if parts.path.rstrip("/") else f"{parts.scheme}://{parts.netloc}/v1"
     where, server = _find_server(base_url) or (parts.netloc, UNKNOWN_SERVER)
     variable = server.key_variable or "TOOLSPEAK_API_KEY"
-    endpoint = Endpoint(
+    endpoint = _make_endpoint(
+        server,
+        retry,
         name=parts.netloc,
         base_url=base_url,
         api="openai" if server.api == "ollama" and parts.path.rstrip("/") else server.api,  # Ollama has both
         key=_key(variable, environ) or _key(server.other_key_variable, environ),
         key_variable=variable,
-        quirks=server.quirks,
-        rules=server.rules,
-        reads_control_tokens=server.reads_control_tokens,
-        retry=retry or RetryPolicy(),
         vendor=where,
         leaks_calls=server.leaks_calls,
-        ability_apis=server.ability_apis,
-        cuts_silently=server.cuts_silently,
         origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
@@ -249,9 +240,9 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
 def _find_server(base_url: str) -> tuple[str, ServerProfile] | None:
     """Return the known server at an address: the one of exactly this address, else one of the same host."""
     # The scheme is compared, too: a key for https must not be sent unencrypted.
-    same_host = [each for each in SERVERS.items() if _origin(each[1].base_url) == _origin(base_url)]
-    exact = [each for each in same_host if each[1].base_url == base_url]
-    return next(iter((*exact, *same_host)), None)
+    origin = _origin(base_url)
+    same_host = [each for each in SERVERS.items() if _origin(each[1].base_url) == origin]
+    return next((each for each in same_host if each[1].base_url == base_url), next(iter(same_host), None))
 
 
 def _origin(address: str) -> tuple[str, str]:
@@ -283,18 +274,14 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         None,
     )
     server = server or (SERVERS["anthropic"] if library == "anthropic" else UNKNOWN_SERVER)
-    endpoint = Endpoint(
+    endpoint = _make_endpoint(
+        server,
+        retry,
         name=library,
         base_url=address,
         api=library,
         headers=headers,
-        quirks=server.quirks,
-        rules=server.rules,
-        reads_control_tokens=server.reads_control_tokens,
-        retry=retry or RetryPolicy(),
         leaks_calls=server.leaks_calls or address != server.base_url,
-        ability_apis=server.ability_apis,
-        cuts_silently=server.cuts_silently,
         origin=f"a client of {library}",
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))

@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from toolspeak.dialects import NATIVE, Dialect, Shown
 from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
@@ -13,17 +13,15 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Media, Message
 from toolspeak.values.pieces import Piece
 
-# `SentMessages`: the messages of a conversation as they were written for its last request.
-#
-# A conversation only grows, and a request repeats all of it. So each message is written as JSON once, and not once more
-# for each request after it.
+GUESS_CURE = "name a dialect if you know a better one, or let toolspeak calibrate measure it"
+"""What a user can do about a dialect that is a guess."""
 
 
 class SentMessages:
     """The JSON of the messages in the last request of a run.
 
-    A message is recognized by its identity at the same place: messages never change, and those of the last request are
-    kept here.
+    A conversation only grows, and a request repeats all of it. So each message is written as JSON once. A message is
+    recognized by its identity at the same place: messages never change, and those of the last request are kept here.
     """
 
     def __init__(self) -> None:
@@ -148,34 +146,14 @@ def match_dialect(dialect: Dialect, model: Model) -> Dialect:
     return NATIVE_WITHOUT_LEAKS if dialect is NATIVE and not getattr(model, "leaks_calls", True) else dialect
 
 
-# The context of a model: the most tokens that a request and its answer may have together.
-#
-# A model says it in an attribute (`Model` documents it). `HttpModel` knows it from its server, which `abilities.py`
-# asks.
-
-
-@runtime_checkable
-class AsksContext(Protocol):
-    """A model that can ask its server for the context, such as `HttpModel`."""
-
-    @property
-    def asks_context(self) -> bool:
-        """Whether the server should be asked before a run, because it may cut a conversation without notice."""
-        ...
-
-    async def ask_context(self) -> int | None:
-        """Return the tokens of a request and its answer, after asking the server once; None if it does not say."""
-        ...
-
-    def find_context(self, sampling: Sampling | None = None) -> int | None:
-        """Return the tokens of a request and its answer with this sampling, as far as they are known."""
-        ...
-
-
 def find_model_context(model: Model, sampling: Sampling | None = None) -> int | None:
-    """Return the tokens of a request and its answer, as far as they are known. Nothing is sent."""
-    if sampling is not None and sampling.extra and isinstance(model, AsksContext):  # it may set the context
-        return model.find_context(sampling)
+    """Return the tokens of a request and its answer, as far as they are known. Nothing is sent.
+
+    `HttpModel` knows them from its server, which `abilities.py` asks, or from fields of the request.
+    """
+    find: Callable[[Sampling], int | None] | None = getattr(model, "find_context", None)
+    if sampling is not None and sampling.extra and find is not None:  # it may set the context
+        return find(sampling)
     return getattr(model, "context_tokens", None)
 
 
@@ -186,15 +164,9 @@ def must_ask_context(model: Model) -> bool:
 
 async def ask_model_context(model: Model) -> None:
     """Ask the server of a model for its context, if it may cut a conversation without notice."""
-    if must_ask_context(model):
-        await cast("AsksContext", model).ask_context()
-
-
-# `DialectChoice`: the dialect in which a model is asked, and why it was chosen.
-
-
-GUESS_CURE = "name a dialect if you know a better one, or let toolspeak calibrate measure it"
-"""What a user can do about a dialect that is a guess."""
+    ask: Callable[[], Awaitable[int | None]] | None = getattr(model, "ask_context", None)
+    if ask is not None and must_ask_context(model):
+        await ask()
 
 
 @frozen
@@ -220,14 +192,12 @@ def get_dialect_choice(model: Model) -> DialectChoice:
     coroutine function `choose_dialect`.
     """
     choice: DialectChoice | None = getattr(model, "dialect_choice", None)
-    return _name_of_model(model) if choice is None else choice
+    return choice or DialectChoice(name=model.dialect, reason="named by the model object")
 
 
 async def choose_model_dialect(model: Model) -> DialectChoice:
     """Return the dialect of a model, after asking its server if the dialect would be a guess."""
     choose: Callable[[], Awaitable[DialectChoice]] | None = getattr(model, "choose_dialect", None)
-    return _name_of_model(model) if choose is None else await choose()
-
-
-def _name_of_model(model: Model) -> DialectChoice:
+    if choose is not None:
+        return await choose()
     return DialectChoice(name=model.dialect, reason="named by the model object")

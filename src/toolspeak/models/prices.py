@@ -15,8 +15,6 @@ from toolspeak.models.profiles import SERVERS
 if TYPE_CHECKING:
     from toolspeak.values.events import Usage
 
-LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
-
 
 def find_cost(endpoint: Endpoint, model: str, usage: "Usage") -> float | None:
     """Return what these tokens cost with a model at an endpoint; None if the price is unknown."""
@@ -55,6 +53,6 @@ def _import_prices() -> Any:
 @cache
 def _is_on_this_machine(base_url: str) -> bool:
     try:
-        return urlsplit(base_url).hostname in LOOPBACK_HOSTS
+        return urlsplit(base_url).hostname in ("127.0.0.1", "::1", "localhost")
     except ValueError:  # it is no address, and requests to it fail
         return False

@@ -3,6 +3,10 @@
 A server's profile says which parts of its API it supports. A family's profile says in which dialect its models call
 tools best, for servers whose own tool calls are not reliable. What is not known here can be measured: a calibration
 overrides a profile.
+
+Only a guess is asked about. A dialect that somebody named, that was measured, or that suits a known family is never
+replaced by what a server says: a server that accepts tool calls does not say how well the model makes them. The reason
+of a choice is made with the choice (`DialectChoice`), so that what is explained cannot differ from what is done.
 """
 
 import re
@@ -17,36 +21,21 @@ from toolspeak.wire.schemas import SchemaRules
 
 @frozen
 class ServerProfile:
-    """What is known of a kind of server.
+    """What is known of a kind of server. The fields without a comment are those of `Endpoint`."""
 
-    Attributes:
-        base_url: Its usual address.
-        url_variable: The environment variable with another address.
-        url_has_no_version: Whether the address in that variable lacks the path of the usual address, such as `/v1`.
-        key_variable: The environment variable with its key.
-        other_key_variable: Another variable with its key, which is read where the first is not set.
-        api: The API that it provides.
-        reliable_tool_calls: Whether the API's own tool calls are reliable for every model that it serves.
-        leaks_calls: Whether a call may be left in the text of an answer. Servers of open weights find calls in the text
-            of the model themselves, and miss some; vendors who serve only models of their own do not.
-        quirks: What it supports of the API.
-        rules: How it needs schemas changed.
-        reads_control_tokens: Whether it tokenises the text of messages together with its chat template, so that a
-            control token in the text counts as one.
-        ability_apis: The APIs in which it may list what a model can do.
-        cuts_silently: Whether it may drop the beginning of a conversation that is too long, without an error.
-    """
-
-    base_url: str
-    url_variable: str | None = None
-    url_has_no_version: bool = False
+    base_url: str  # its usual address
+    url_variable: str | None = None  # the environment variable with another address
+    url_has_no_version: bool = False  # whether that address lacks the path of the usual one, such as `/v1`
     key_variable: str | None = None
-    other_key_variable: str | None = None
+    other_key_variable: str | None = None  # is read where the first is not set
     api: ApiName = "openai"
-    reliable_tool_calls: bool = True
+    reliable_tool_calls: bool = True  # whether the API's own tool calls are reliable for every model that it serves
+    # Servers of open weights find calls in the text of the model themselves, and miss some; vendors who serve only
+    # models of their own do not.
     leaks_calls: bool = True
     quirks: Quirks = Quirks()
     rules: SchemaRules = SchemaRules()
+    # Whether it tokenises the text of messages together with its chat template, so that a control token counts as one.
     reads_control_tokens: bool = False
     ability_apis: tuple[AbilityApiName, ...] = ()
     cuts_silently: bool = False
@@ -54,14 +43,9 @@ class ServerProfile:
 
 @frozen
 class ModelFamily:
-    """Models that call tools best in the same dialect.
+    """Models that call tools best in the same dialect."""
 
-    Attributes:
-        pattern: A regular expression that is searched in the lower-case name of a model.
-        dialect: The dialect.
-    """
-
-    pattern: str
+    pattern: str  # a regular expression that is searched in the lower-case name of a model
     dialect: str
 
 
@@ -200,9 +184,6 @@ TEXT_ONLY_NAMES = re.compile(
 )
 """What the names of models contain that take no images, sounds or documents. Of other names nothing is known."""
 
-DEFAULT_DIALECT = "python"
-"""The dialect of a model of no known family, on a server whose own tool calls are not reliable."""
-
 
 def is_text_only(model: str) -> bool:
     """Whether a model is known to take text only, by its name."""
@@ -212,17 +193,11 @@ def is_text_only(model: str) -> bool:
 def choose_dialect(server: ServerProfile, model: str) -> DialectChoice:
     """Return the dialect in which a model on this server calls tools best, as far as is known without asking."""
     if server.reliable_tool_calls:
-        return DialectChoice(name="native", reason=f"the profile of {find_server_name(server) or 'the server'}")
+        known = next((name for name, each in SERVERS.items() if each is server), "the server")
+        return DialectChoice(name="native", reason=f"the profile of {known}")
     name = model.lower()
     for family in DIALECTS_BY_NAME:
-        # It is no guess, so the server is not asked: families were measured, and a server that lists tool calls for a
-        # model says that it accepts them, not that the model is good at them.
         if found := re.search(family.pattern, name):
             return DialectChoice(name=family.dialect, reason=f"the family of the model, by {found[0]!r} in its name")
     where = " on an unknown server" if server is UNKNOWN_SERVER else ""
-    return DialectChoice(name=DEFAULT_DIALECT, reason=f"the default for an unknown model{where}", is_guess=True)
-
-
-def find_server_name(server: ServerProfile) -> str | None:
-    """Return the name of a known server; None for another one."""
-    return next((name for name, each in SERVERS.items() if each is server), None)
+    return DialectChoice(name="python", reason=f"the default for an unknown model{where}", is_guess=True)

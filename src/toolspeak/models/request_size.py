@@ -1,7 +1,8 @@
 """How many tokens a request takes, estimated from what will be rendered: its texts, tools, calls and results.
 
 Until an endpoint has counted the tokens of a request, a token has 3 bytes; from then on, as many bytes as in the last
-request to that model. An attachment that is no text counts as a fixed number of tokens.
+request to that model. An attachment that is no text counts as a fixed number of tokens. The rate is kept with the agent
+and not in facts: a compaction is a fact, so a resumed run need not estimate alike.
 """
 
 import json
@@ -23,9 +24,6 @@ MESSAGE_BYTES = 16
 MIN_BYTES_PER_TOKEN, MAX_BYTES_PER_TOKEN = 1.0, 8.0
 """Bytes of a token that are plausible for a request. Fewer are counted as the least, since an image takes many tokens.
 More mean that the endpoint did not count the whole request."""
-
-MIN_LONG_TOKENS = 400
-"""Tokens from which on a request is long: what its template adds is then a small part of it."""
 
 CALL_BYTES = 32
 """Bytes of a call or a result beside its content: its id and its frame."""
@@ -66,7 +64,7 @@ class TokenRates:
         if rate > MAX_BYTES_PER_TOKEN:
             return
         self._bytes_per_token[model] = max(rate, MIN_BYTES_PER_TOKEN)
-        if usage.input_tokens >= MIN_LONG_TOKENS:
+        if usage.input_tokens >= 400:  # it is long: what its template adds is a small part of it
             self._least[model] = min(self._bytes_per_token[model], self._least.get(model, MAX_BYTES_PER_TOKEN))
 
 

@@ -1,4 +1,8 @@
-"""`Sender`: what sends the requests of a model, over the network or in the place of it."""
+"""`Sender`: what sends the requests of a model, over the network or in the place of it.
+
+It is the seam below `transport.post`: retries and errors are above it. `transport.send_request` is the network, and
+`cassettes/` has a sender that records what the network does and one that replays it.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -45,9 +49,6 @@ class Sender(Protocol):
     async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
         """Return the response, whatever its status. Raises `RequestFailed` if there is none."""
         ...
-
-
-# `RequestDeadline`: gives a request up at a certain time.
 
 
 class RequestDeadline:

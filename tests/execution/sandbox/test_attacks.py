@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import sample
 from tests.execution.sandbox.attacks import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, run_attack
 from toolspeak.execution.sandbox import Confinement, detect_confinement, has_monty
 
@@ -30,7 +31,12 @@ BARE = [name for name in ATTACKS if ATTACKS[name].get("bare")]
 
 
 def attacks_of(family: str, names: Any = ATTACKS) -> list[str]:
-    return [name for name in names if name.startswith(f"{family}/")]
+    """The attacks of a family: all of them in `make test-all`, else some."""
+    return sample([name for name in names if name.startswith(f"{family}/")], 3)
+
+
+SOME_FAMILIES = [pytest.param(each, marks=() if each == "files" else pytest.mark.slow) for each in FAMILIES]
+"""Families of which one is enough in `make test`, since each of their tests starts further processes."""
 
 
 def test_there_are_many_attacks():
@@ -39,21 +45,27 @@ def test_there_are_many_attacks():
 
 
 @needs_monty
-@pytest.mark.parametrize("name", ATTACKS)
-def test_monty_stops(name: str):
-    assert run_attack(name, "monty") is None
+@a_whole_family
+@pytest.mark.parametrize("family", FAMILIES)
+def test_monty_stops(family: str, subtests: pytest.Subtests):
+    for name in attacks_of(family):
+        with subtests.test(name):
+            assert run_attack(name, "monty") is None
 
 
 @needs_confinement
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_confined_process_stops(name: str):
-    assert run_attack(name, "full") is None
+@a_whole_family
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_confined_process_stops(family: str, subtests: pytest.Subtests):
+    for name in attacks_of(family):
+        with subtests.test(name):
+            assert run_attack(name, "full") is None
 
 
 @needs_root
 @a_whole_family
 @needs_monty
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", SOME_FAMILIES)
 def test_monty_of_another_user_stops(family: str):
     assert run_as_nobody("monty", attacks_of(family)) == dict.fromkeys(attacks_of(family))
 
@@ -61,14 +73,14 @@ def test_monty_of_another_user_stops(family: str):
 @needs_root
 @a_whole_family
 @needs_confinement
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", SOME_FAMILIES)
 def test_a_confined_process_of_another_user_stops(family: str):
     assert run_as_nobody("full", attacks_of(family)) == dict.fromkeys(attacks_of(family))
 
 
 @a_whole_family
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are for Linux")
-@pytest.mark.parametrize("family", sorted({name.partition("/")[0] for name in BARE}))
+@pytest.mark.parametrize("family", [each for each in SOME_FAMILIES if attacks_of(str(each.values[0]), BARE)])
 def test_without_confinement_the_attacks_succeed(family: str):
     """Otherwise the tests above would not show that the confinement works."""
     names = attacks_of(family, BARE)

@@ -2,6 +2,10 @@
 
 code ──┬── monty.py ── pydantic-monty: a part of Python, with no access to files, network or processes
        └── full.py ─── CPython in a child process, which `child/` confines before it reads the code
+
+`options.py` has the limits and the result, `confinement.py` what this machine can confine a process with, `process.py`
+runs a command under supervision. What a program of code mode may do is in `monty.py` (`MontyProgram`). To close a way
+out of the sandbox: write it in `tests/execution/sandbox/attacks.toml` first.
 """
 
 from typing import TYPE_CHECKING

@@ -5,25 +5,23 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from toolspeak.execution.sandbox.child import landlock, seccomp
-from toolspeak.execution.sandbox.child.library import PACKAGE_FOLDERS
+from toolspeak.execution.sandbox.child.confine import (
+    PACKAGE_FOLDERS,
+    SYSTEM_PATHS,
+    accepts_filters,
+    filter_architecture,
+    landlock_version,
+)
 from toolspeak.values.frozen import frozen
 
 
 @frozen
 class Confinement:
-    """The mechanisms that a process is confined with.
+    """What a process is confined with. Bubblewrap is used where the two others are not both available."""
 
-    Attributes:
-        landlock: Whether the kernel restricts which files the process can reach.
-        seccomp: The machine architecture whose system calls are filtered; `None`: system calls are not filtered.
-        bubblewrap: The program that gives the process a system of its own; used where the two above are not both
-            available.
-    """
-
-    landlock: bool = False
-    seccomp: str | None = None
-    bubblewrap: str | None = None
+    landlock: bool = False  # whether the kernel restricts which files the process can reach
+    seccomp: str | None = None  # the machine architecture whose system calls are filtered; `None`: none are
+    bubblewrap: str | None = None  # the program that gives the process a system of its own
 
     @property
     def is_sufficient(self) -> bool:
@@ -31,16 +29,13 @@ class Confinement:
         return self.bubblewrap is not None or (self.landlock and self.seccomp is not None)
 
 
-NO_CONFINEMENT = Confinement()
-
-
 @cache
 def detect_confinement() -> Confinement:
     """Return what this machine can confine a process with; detected once."""
     if not sys.platform.startswith("linux"):
-        return NO_CONFINEMENT
-    architecture = seccomp.architecture() if seccomp.is_supported() else None
-    if architecture is not None and landlock.version():
+        return Confinement()
+    architecture = filter_architecture() if accepts_filters() else None
+    if architecture is not None and landlock_version():
         return Confinement(landlock=True, seccomp=architecture)
     # Bubblewrap may be installed and forbidden here; then it fails, with its reason, when it runs.
     return Confinement(seccomp=architecture, bubblewrap=shutil.which("bwrap"))
@@ -51,19 +46,14 @@ def bubblewrap_command(program: str, command: list[str], shown: list[Path], *, d
 
     There is no `/proc`, no network and no other process. Bubblewrap must be started with an empty environment too: the
     code would find it in `/proc/1/environ` if ever there was a `/proc`.
-
-    Args:
-        program: The path of bubblewrap.
-        command: The command to run inside.
-        shown: The paths that it can read, beside the libraries of the system.
-        disk: The size of `/tmp` in bytes.
-        root: Whether this process is root.
+    It can read the paths in `shown`, beside the libraries of the system. `disk` is the size of `/tmp` in bytes, and
+    `root` says whether this process is root.
     """
     wrapped = [program, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     # As root the child switches to another user by itself; otherwise a user namespace takes the place of that.
     wrapped += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
     wrapped += ["--die-with-parent", "--new-session", "--clearenv"]
-    paths = [*_system_paths(), *shown]
+    paths = [*(path for path in map(Path, SYSTEM_PATHS) if path.exists()), *shown]
     for folder in sorted({parent for path in paths for parent in path.parents if parent.name}):
         wrapped += ["--perms", "0755", "--dir", str(folder)]  # by default only the owner could pass through
     for path in paths:
@@ -80,8 +70,3 @@ def bubblewrap_command(program: str, command: list[str], shown: list[Path], *, d
     wrapped += ["--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 (inside)
     wrapped += ["--remount-ro", "/"]  # it is a folder in memory; /tmp alone has a limit
     return [*wrapped, "--", *command]
-
-
-def _system_paths() -> list[Path]:
-    names = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo", "/etc/localtime")
-    return [path for path in map(Path, names) if path.exists()]

@@ -2,6 +2,13 @@
 
 The parent's part: choose the confinement, start the child with an empty environment in a folder of its own, watch its
 time, output and files, end it with all its processes, and remove the folder. The child's part is `child/`.
+
+`HeldFiles` measures all files that the child *holds*, not only those that its folder lists: a file that was removed
+takes its space on the disk until nothing has it open or mapped. The parent sees such files in `/proc`: open ones with
+their size, mapped ones without, so that each of those counts as the largest file that the process can write. Nothing
+else can hold a file, because the filter on system calls refuses the ways to do so: other processes, other tables of
+open files, sending an open file over a socket, files in memory. The files are measured at every call, not watched:
+between two calls the process can hold more.
 """
 
 import ctypes
@@ -32,62 +39,197 @@ from toolspeak.execution.sandbox.process import (
     run_supervised,
 )
 from toolspeak.values.errors import UsageError
-from toolspeak.values.frozen import frozen
 
-# Removing a folder that hostile code filled: with folders thousands of levels deep, or closed to their owner.
+CHILD_PACKAGE = Path(__file__).parent / "child"
+STARTUP_TIMEOUT_SECONDS = 20.0
+"""How long Python may take to start; the time of the code is counted from then on."""
+MAX_FILES = 500
+"""How many files the code may have at a time."""
+
+# The folder becomes a package of its own, so that nothing else of toolspeak can be imported.
+_BOOT = """
+import sys, types
+package = types.ModuleType("child")
+package.__path__ = [sys.argv[1]]
+sys.modules["child"] = package
+from child.launch import main
+main()
+"""
 
 
-def remove_folder(folder: Path) -> None:
-    """Remove a folder with its content, but never the target of a link; what cannot be removed stays.
+def run_full(
+    code: str, limits: SandboxLimits, *, unsafe_local: bool = False, confinement: Confinement | None = None
+) -> CodeResult:
+    """Run code in CPython.
 
-    `shutil.rmtree` descends into the folders, and fails where they are too deep. Here deep folders are moved up
-    instead.
+    Args:
+        code: The code.
+        limits: What the code may use.
+        unsafe_local: Run the code even where it cannot be confined: with your files, your network and your rights.
+        confinement: What to confine the code with, instead of all that this machine has.
+
+    Raises:
+        UsageError: The code cannot be confined here, or a part of the confinement could not be set up; nothing ran.
     """
-    names = (folder / f".removing-{number}" for number in itertools.count())
-    waiting = [folder]
-    while waiting:
-        inside = waiting.pop()
-        with suppress(OSError):
-            for entry in list(os.scandir(inside)):
-                waiting += _remove_entry(entry, names)
-        if inside != folder:
-            with suppress(OSError):
-                inside.rmdir()
-    with suppress(OSError):
-        folder.rmdir()
+    confinement = detect_confinement() if confinement is None else confinement
+    if os.name != "posix":
+        raise UsageError("Python in a process of its own needs Linux or macOS; use mode='monty' here")
+    if not confinement.is_sufficient and not unsafe_local:
+        raise UsageError(
+            "Python code cannot be confined on this machine: it needs Linux with Landlock and seccomp (5.13 or later, "
+            "on x86_64 or aarch64), or bubblewrap (bwrap); use mode='monty', or unsafe_local=True to run it with all "
+            "your rights"
+        )
+    user = _choose_user_id() if os.geteuid() == 0 and sys.platform.startswith("linux") else None
+    with _work_folder(user) as folder, tempfile.TemporaryFile() as plan:
+        content = {
+            "code": code,
+            "output": limits.output,
+            "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
+            "memory": limits.memory,
+            "file_size": limits.disk // 4,  # the kernel keeps this limit, for each file alone
+            "user": user,
+            "landlock": confinement.landlock,
+            "seccomp": confinement.seccomp,
+            "bubblewrap": confinement.bubblewrap is not None,
+        }
+        plan.write(json.dumps(content).encode())
+        plan.seek(0)
+        files = HeldFiles(folder, limits.disk // 4, user, removed=confinement.landlock)
+        monitor = _ChildMonitor(limits, files)
+        try:
+            command_exit = run_supervised(
+                _build_command(confinement, limits, root=user is not None),
+                cwd=folder,
+                env={},
+                stdin=plan,
+                stdout=monitor.stdout,
+                stderr=monitor.reports,
+                stop_reason=monitor.stop_reason,
+            )
+        except ProgramStartError as error:
+            cure = "install bubblewrap again" if confinement.bubblewrap else "repair this installation of Python"
+            raise UsageError(f"Python code was not run: {error}; {cure}, or use mode='monty'") from error
+        except OSError as error:
+            raise UsageError(f"Python code was not run: its process could not be started ({error})") from error
+        finally:
+            files.close()
+    return _build_result(command_exit, monitor, limits)
 
 
-def _remove_entry(entry: os.DirEntry[str], names: Iterator[Path]) -> list[Path]:
-    """Remove a file or a link. Move a folder up instead, and return its new path, to be emptied next."""
-    path = Path(entry.path)
-    with suppress(OSError):
-        if not entry.is_dir(follow_symlinks=False):
-            path.unlink()
-            return []
-        path.chmod(0o700)  # the code may have removed its owner's rights
-        return [path.rename(next(names))]
-    return []
+def _build_command(confinement: Confinement, limits: SandboxLimits, *, root: bool) -> list[str]:
+    python = python_program()
+    command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CHILD_PACKAGE)]
+    if confinement.bubblewrap is None:
+        return command
+    libraries = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    shared = list(Path(sys.base_prefix, "lib").glob("libpython*.so*"))
+    shown = [Path(python), CHILD_PACKAGE, *dict.fromkeys(libraries), *shared]
+    return bubblewrap_command(confinement.bubblewrap, command, shown, disk=limits.disk, root=root)
 
 
-# Measures the files of a confined process: all that it *holds*, not only those that its folder lists.
-#
-# A file that was removed takes its space on the disk until nothing has it open or mapped. The parent sees such files in
-# `/proc`: open ones with their size, mapped ones without, so that each of those counts as the largest file that the
-# process can write. Nothing else can hold a file, because the filter on system calls refuses the ways to do so: other
-# processes, other tables of open files, sending an open file over a socket, files in memory.
-#
-# The files are measured at every call, not watched: between two calls the process can hold more.
+@contextmanager
+def _work_folder(user: int | None) -> Generator[Path]:
+    """Make the folder that the code works in, and remove it afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="toolspeak-"))
+    try:
+        if user is not None:
+            os.chown(folder, user, user)
+        yield folder
+    finally:
+        remove_folder(folder)
 
 
-_DELETED = b" (deleted)"
+def _choose_user_id() -> int:
+    """Choose an id that no user and no group has."""
+    import grp
+    import pwd
+
+    try:
+        rows = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    except OSError:
+        rows = []
+    mapped = max((int(first) + int(count) for first, _, count in rows), default=65_536)  # as often in a container
+    # Far above all real ids or, where only some ids exist (in a container), above most.
+    for numbers in (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000)):
+        if numbers[-1] >= mapped:
+            continue
+        for _ in range(100):
+            number = random.choice(numbers)  # noqa: S311 (no secret: two at a time should differ)
+            with suppress(KeyError):
+                pwd.getpwuid(number)
+                continue
+            with suppress(KeyError):
+                grp.getgrgid(number)
+                continue
+            return number
+    raise UsageError("no number of a user is free to run Python code as; run as another user than root")
 
 
-@frozen
-class FileUsage:
-    """What a process holds: the number of files that have a name, and the bytes of all files."""
+class _ChildMonitor:
+    """What the parent sees of the child: its output, its reports about itself (JSON objects), its files and the time.
 
-    count: int
-    size: int
+    When it is `ready`, it has reported something, and the time of the code is running.
+    """
+
+    def __init__(self, limits: SandboxLimits, files: "HeldFiles") -> None:
+        self._limits = limits
+        self._files = files
+        self._deadline = time.monotonic() + STARTUP_TIMEOUT_SECONDS
+        self.ready = False
+        self.stdout = OutputBuffer(2 * limits.output)  # all that the code may print, and some of the end beyond
+        self.reports = OutputBuffer(2 * (12 * limits.output + 65_536))  # in JSON a character takes up to twelve bytes
+
+    def stop_reason(self, pid: int) -> str | None:
+        if not self.ready and self.reports.size:
+            self.ready = True
+            self._deadline = time.monotonic() + self._limits.seconds
+        if self.reports.dropped:
+            return "it wrote to what is not its own"
+        if self.stdout.size > self._limits.output:
+            return f"it printed more than {self._limits.output} characters"
+        if time.monotonic() > self._deadline:
+            return f"it took longer than {self._limits.seconds:g} seconds" if self.ready else "Python did not start"
+        if not self.ready:
+            return None
+        count, size = self._files.measure(pid)
+        if count > MAX_FILES:
+            return f"it made more than {MAX_FILES} files"
+        return f"its files took more than {self._limits.disk} bytes" if size > self._limits.disk else None
+
+
+def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: SandboxLimits) -> CodeResult:
+    reports: list[dict[str, Any]] = []
+    for line in monitor.reports.text().splitlines():
+        with suppress(ValueError, RecursionError):  # a line that is not a JSON object is not of `child/launch.py`
+            if isinstance(report := json.loads(line), dict):
+                reports.append(cast("dict[str, Any]", report))
+    # The first report is written before the code runs, so it can be trusted.
+    if not reports or not reports[0].get("ready"):
+        if command_exit.stop_reason is None or reports:
+            why = reports[0].get("refused") if reports else monitor.reports.text().strip()[-500:]
+            raise UsageError(f"Python code could not be confined, and was not run: {why}")
+        return CodeResult(mode="full", error=f"stopped: {command_exit.stop_reason}", stopped=True)
+    stdout = monitor.stdout.text()[: limits.output]
+    if command_exit.stop_reason is not None:
+        return CodeResult(mode="full", stdout=stdout, error=f"stopped: {command_exit.stop_reason}", stopped=True)
+    last = reports[-1]
+    if "error" not in last:
+        return CodeResult(
+            mode="full", stdout=stdout, error=_describe_exit(command_exit.code), stopped=command_exit.code < 0
+        )
+    texts = (last.get("value"), last["error"])
+    value, error = (text[: limits.output] if isinstance(text, str) else None for text in texts)
+    return CodeResult(mode="full", value=value, stdout=stdout, error=error)
+
+
+def _describe_exit(code: int) -> str:
+    if code == -signal.SIGXCPU:
+        return "stopped: it used too much of the processor"
+    if code < 0:
+        with suppress(ValueError):
+            return f"Python ended by the signal {signal.Signals(-code).name}"
+    return f"Python ended with the code {code} before the code was through"
 
 
 class HeldFiles:
@@ -96,11 +238,9 @@ class HeldFiles:
     def __init__(self, folder: Path, max_file_bytes: int, user: int | None, *, removed: bool) -> None:
         """Prepare to measure.
 
-        Args:
-            folder: The only folder in which the process can create files.
-            max_file_bytes: The size of the largest file that the process can write.
-            user: The user id of the process, if this process is root and the other is not.
-            removed: Whether to count files that were removed but are still open or mapped; that needs Linux.
+        `folder` is the only one in which the process can create files, and `user` its user id, if this process is root
+        and the other is not. `removed` says whether to count files that were removed but are still held, which needs
+        Linux.
         """
         self._folder = folder
         self._max_file_bytes = max_file_bytes
@@ -108,11 +248,10 @@ class HeldFiles:
         self._removed = removed
         self._maps: FileIO | None = None
 
-    def measure(self, pid: int) -> FileUsage:
-        """Measure the files of a process that has not been reaped yet.
+    def measure(self, pid: int) -> tuple[int, int]:
+        """Return how many files with a name a process holds that has not been reaped yet, and the bytes of all files.
 
-        Raises:
-            UsageError: This process may not look at the other one.
+        Raises `UsageError` if this process may not look at the other one.
         """
         sizes = self._folder_sizes()
         count = len(sizes)
@@ -121,7 +260,7 @@ class HeldFiles:
                 sizes.setdefault(inode, size)
             for inode in self._mapped_inodes(pid):
                 sizes.setdefault(inode, self._max_file_bytes)
-        return FileUsage(count=count, size=sum(sizes.values()))
+        return count, sum(sizes.values())
 
     def close(self) -> None:
         """Close what was opened to measure."""
@@ -177,7 +316,7 @@ class HeldFiles:
         except OSError:  # the process has ended
             return
         for line in lines:
-            if line.endswith(_DELETED):
+            if line.endswith(b" (deleted)"):
                 yield int(line.split(maxsplit=5)[4])
 
 
@@ -205,227 +344,27 @@ def _file_access(user: int | None) -> Generator[None]:
         libc.setfsgid(ctypes.c_uint(own_group))
 
 
-CHILD_PACKAGE = Path(__file__).parent / "child"
-STARTUP_TIMEOUT_SECONDS = 20.0
-"""How long Python may take to start; the time of the code is counted from then on."""
-MAX_FILES = 500
-"""How many files the code may have at a time."""
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with its content, but never the target of a link; what cannot be removed stays.
 
-# The folder becomes a package of its own, so that nothing else of toolspeak can be imported.
-_BOOT = """
-import sys, types
-package = types.ModuleType("child")
-package.__path__ = [sys.argv[1]]
-sys.modules["child"] = package
-from child.launch import main
-main()
-"""
-
-# User ids that the child may run as: far above all real ones or, where only some ids exist (in a container), above
-# most.
-_USER_IDS = (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000))
-
-
-def run_full(
-    code: str, limits: SandboxLimits, *, unsafe_local: bool = False, confinement: Confinement | None = None
-) -> CodeResult:
-    """Run code in CPython.
-
-    Args:
-        code: The code.
-        limits: What the code may use.
-        unsafe_local: Run the code even where it cannot be confined: with your files, your network and your rights.
-        confinement: What to confine the code with, instead of all that this machine has.
-
-    Raises:
-        UsageError: The code cannot be confined here, or a part of the confinement could not be set up; nothing ran.
+    `shutil.rmtree` descends into the folders, and fails where they are too deep. Here deep folders are moved up
+    instead.
     """
-    confinement = detect_confinement() if confinement is None else confinement
-    _check_available(confinement, unsafe_local)
-    user = _choose_user_id() if os.geteuid() == 0 and sys.platform.startswith("linux") else None
-    with _work_folder(user) as folder, tempfile.TemporaryFile() as plan:
-        plan.write(json.dumps(_build_plan(code, limits, confinement, user)).encode())
-        plan.seek(0)
-        files = HeldFiles(folder, _max_file_bytes(limits), user, removed=confinement.landlock)
-        monitor = _ChildMonitor(limits, files)
-        try:
-            command_exit = run_supervised(
-                _build_command(confinement, limits, root=user is not None),
-                cwd=folder,
-                env={},
-                stdin=plan,
-                stdout=monitor.stdout,
-                stderr=monitor.reports,
-                stop_reason=monitor.stop_reason,
-            )
-        except ProgramStartError as error:
-            cure = "install bubblewrap again" if confinement.bubblewrap else "repair this installation of Python"
-            raise UsageError(f"Python code was not run: {error}; {cure}, or use mode='monty'") from error
-        except OSError as error:
-            raise UsageError(f"Python code was not run: its process could not be started ({error})") from error
-        finally:
-            files.close()
-    return _build_result(command_exit, monitor, limits)
-
-
-def _check_available(confinement: Confinement, unsafe_local: bool) -> None:
-    if os.name != "posix":
-        raise UsageError("Python in a process of its own needs Linux or macOS; use mode='monty' here")
-    if not confinement.is_sufficient and not unsafe_local:
-        raise UsageError(
-            "Python code cannot be confined on this machine: it needs Linux with Landlock and seccomp (5.13 or later, "
-            "on x86_64 or aarch64), or bubblewrap (bwrap); use mode='monty', or unsafe_local=True to run it with all "
-            "your rights"
-        )
-
-
-def _build_plan(code: str, limits: SandboxLimits, confinement: Confinement, user: int | None) -> dict[str, Any]:
-    """Build what the child reads from its standard input."""
-    return {
-        "code": code,
-        "output": limits.output,
-        "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
-        "memory": limits.memory,
-        "file_size": _max_file_bytes(limits),
-        "user": user,
-        "landlock": confinement.landlock,
-        "seccomp": confinement.seccomp,
-        "bubblewrap": confinement.bubblewrap is not None,
-    }
-
-
-def _max_file_bytes(limits: SandboxLimits) -> int:
-    """Return the size of the largest file that the code may write; the kernel keeps this limit, for each file alone."""
-    return limits.disk // 4
-
-
-def _build_command(confinement: Confinement, limits: SandboxLimits, *, root: bool) -> list[str]:
-    python = python_program()
-    command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CHILD_PACKAGE)]
-    if confinement.bubblewrap is None:
-        return command
-    libraries = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
-    shared = list(Path(sys.base_prefix, "lib").glob("libpython*.so*"))
-    shown = [Path(python), CHILD_PACKAGE, *dict.fromkeys(libraries), *shared]
-    return bubblewrap_command(confinement.bubblewrap, command, shown, disk=limits.disk, root=root)
-
-
-@contextmanager
-def _work_folder(user: int | None) -> Generator[Path]:
-    """Make the folder that the code works in, and remove it afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="toolspeak-"))
-    try:
-        if user is not None:
-            os.chown(folder, user, user)
-        yield folder
-    finally:
-        remove_folder(folder)
-
-
-def _choose_user_id() -> int:
-    """Choose an id that no user and no group has."""
-    import grp
-    import pwd
-
-    mapped = _count_user_ids()
-    for numbers in _USER_IDS:
-        if numbers[-1] >= mapped:
-            continue
-        for _ in range(100):
-            number = random.choice(numbers)  # noqa: S311 (no secret: two at a time should differ)
-            with suppress(KeyError):
-                pwd.getpwuid(number)
-                continue
-            with suppress(KeyError):
-                grp.getgrgid(number)
-                continue
-            return number
-    raise UsageError("no number of a user is free to run Python code as; run as another user than root")
-
-
-def _count_user_ids() -> int:
-    """Return how many user ids exist: all of them, or in a container often 65,536."""
-    try:
-        rows = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
-    except OSError:
-        return 65_536
-    return max((int(first) + int(count) for first, _, count in rows), default=65_536)
-
-
-class _ChildMonitor:
-    """What the parent sees of the child: its output, its reports, its files and the time.
-
-    Attributes:
-        stdout: What the code printed.
-        reports: What the child reported about itself, one JSON object a line.
-        ready: Whether the child has reported anything, so that the time of the code is running.
-    """
-
-    def __init__(self, limits: SandboxLimits, files: HeldFiles) -> None:
-        self._limits = limits
-        self._files = files
-        self._deadline = time.monotonic() + STARTUP_TIMEOUT_SECONDS
-        self.ready = False
-        self.stdout = OutputBuffer(2 * limits.output)  # all that the code may print, and some of the end beyond
-        self.reports = OutputBuffer(2 * (12 * limits.output + 65_536))  # in JSON a character takes up to twelve bytes
-
-    def stop_reason(self, pid: int) -> str | None:
-        if not self.ready and self.reports.size:
-            self.ready = True
-            self._deadline = time.monotonic() + self._limits.seconds
-        if self.reports.dropped:
-            return "it wrote to what is not its own"
-        if self.stdout.size > self._limits.output:
-            return f"it printed more than {self._limits.output} characters"
-        if time.monotonic() > self._deadline:
-            return f"it took longer than {self._limits.seconds:g} seconds" if self.ready else "Python did not start"
-        return self._check_files(pid) if self.ready else None
-
-    def _check_files(self, pid: int) -> str | None:
-        usage = self._files.measure(pid)
-        if usage.count > MAX_FILES:
-            return f"it made more than {MAX_FILES} files"
-        return f"its files took more than {self._limits.disk} bytes" if usage.size > self._limits.disk else None
-
-
-def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: SandboxLimits) -> CodeResult:
-    reports = _parse_reports(monitor.reports.text())
-    # The first report is written before the code runs, so it can be trusted.
-    if not reports or not reports[0].get("ready"):
-        if command_exit.stop_reason is None or reports:
-            why = reports[0].get("refused") if reports else monitor.reports.text().strip()[-500:]
-            raise UsageError(f"Python code could not be confined, and was not run: {why}")
-        return CodeResult(mode="full", error=f"stopped: {command_exit.stop_reason}", stopped=True)
-    stdout = monitor.stdout.text()[: limits.output]
-    if command_exit.stop_reason is not None:
-        return CodeResult(mode="full", stdout=stdout, error=f"stopped: {command_exit.stop_reason}", stopped=True)
-    last = reports[-1]
-    if "error" not in last:
-        return CodeResult(
-            mode="full", stdout=stdout, error=_describe_exit(command_exit.code), stopped=command_exit.code < 0
-        )
-    value, error = _cut_text(last.get("value"), limits), _cut_text(last["error"], limits)
-    return CodeResult(mode="full", value=value, stdout=stdout, error=error)
-
-
-def _parse_reports(text: str) -> list[dict[str, Any]]:
-    """Parse the reports in order. A line that is not a JSON object was not written by `child/launch.py`."""
-    reports: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        with suppress(ValueError, RecursionError):
-            if isinstance(report := json.loads(line), dict):
-                reports.append(cast("dict[str, Any]", report))
-    return reports
-
-
-def _cut_text(value: object, limits: SandboxLimits) -> str | None:
-    return value[: limits.output] if isinstance(value, str) else None
-
-
-def _describe_exit(code: int) -> str:
-    if code == -signal.SIGXCPU:
-        return "stopped: it used too much of the processor"
-    if code < 0:
-        with suppress(ValueError):
-            return f"Python ended by the signal {signal.Signals(-code).name}"
-    return f"Python ended with the code {code} before the code was through"
+    names = (folder / f".removing-{number}" for number in itertools.count())
+    waiting = [folder]
+    while waiting:
+        inside = waiting.pop()
+        with suppress(OSError):
+            for entry in list(os.scandir(inside)):
+                path = Path(entry.path)
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        path.chmod(0o700)  # the code may have removed its owner's rights
+                        waiting.append(path.rename(next(names)))
+                    else:
+                        path.unlink()
+        if inside != folder:
+            with suppress(OSError):
+                inside.rmdir()
+    with suppress(OSError):
+        folder.rmdir()

@@ -1,12 +1,18 @@
 """`monty` mode: pydantic-monty, an interpreter for a part of Python without access to files, network or processes.
 
 It is imported when code is run, not before. Each run has a pool of its own: that costs some milliseconds, and nothing
-is kept from one run to the next.
+is kept from one run to the next. `run_monty` runs code to its end. `MontyProgram` runs code step by step, and stops at
+each call of a function of the host: time is counted only while the code computes, and the random numbers are the same
+each time, so that a program that is run again, with the same results, makes the same calls.
+
+`format_value` shows a value that came out of monty as a Python shell does, with work in proportion to the shown text.
+`repr` would do a billion times more work for a list that holds one list a thousand times, which holds another list a
+thousand times, and so on: such a value is small in memory, and its `repr` endless.
 """
 
 import importlib
 import importlib.util
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -14,88 +20,19 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from toolspeak.execution.sandbox.options import CodeResult, SandboxLimits
 from toolspeak.values.errors import UsageError
 
-# Shows a value that came out of monty as a Python shell does, with work in proportion to the shown text.
-#
-# `repr` would do a billion times more work for a list that holds one list a thousand times, which holds another list a
-# thousand times, and so on: such a value is small in memory, and its `repr` endless.
-
-
 MAX_DEPTH = 40
 """How many levels of a nested value are shown."""
-
-_BRACKETS: dict[type[Any], str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
-_WITHOUT_NAME: tuple[type[Any], ...] = (list, tuple, set, dict)
-
-_Piece: TypeAlias = "str | Iterator[str]"
-"""Some characters, or an iterator over characters."""
-
-
-def format_value(value: Any, max_chars: int) -> str:
-    """Return the text of a value, cut after `max_chars` characters."""
-    text = "".join(islice(_characters(value, max_chars, 0), max_chars + 1))
-    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
-
-
-def _characters(value: Any, max_chars: int, depth: int) -> Iterator[str]:
-    for piece in _value_pieces(value, max_chars, depth):
-        yield from piece
-
-
-def _value_pieces(value: Any, max_chars: int, depth: int) -> Iterator[_Piece]:
-    if isinstance(value, str | bytes):
-        yield repr(value[: max_chars + 1])
-    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an instance of the code's own class
-        yield from _named_pieces(value.name, cast("Mapping[Any, Any]", attributes).items(), max_chars, depth)
-    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
-        names = cast("tuple[str, ...]", fields)
-        yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
-    elif isinstance(value, Collection):
-        yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
-    else:
-        yield repr(value)
-
-
-def _named_pieces(name: str, items: Iterable[tuple[Any, Any]], max_chars: int, depth: int) -> Iterator[_Piece]:
-    yield f"{name}("
-    yield from _item_pieces(items, "=", max_chars, depth)
-    yield ")"
-
-
-def _collection_pieces(value: Collection[Any], max_chars: int, depth: int) -> Iterator[_Piece]:
-    kind: type[Any] = type(value)
-    name = "" if kind in _WITHOUT_NAME else kind.__name__
-    is_mapping = isinstance(value, Mapping)
-    brackets = "{}" if is_mapping else _BRACKETS.get(kind, "[]")
-    if not value and kind not in (list, tuple, dict):
-        yield f"{kind.__name__}()"
-        return
-    yield f"{name}({brackets[0]}" if name else brackets[0]
-    items = cast("Mapping[Any, Any]", value).items() if is_mapping else ((None, item) for item in value)
-    yield from _item_pieces(items, ": " if is_mapping else None, max_chars, depth)
-    is_single = kind is tuple and len(value) == 1
-    yield f"{',' if is_single else ''}{brackets[1]}{')' if name else ''}"
-
-
-def _item_pieces(
-    items: Iterable[tuple[Any, Any]], separator: str | None, max_chars: int, depth: int
-) -> Iterator[_Piece]:
-    """Yield the items; `separator` stands between a key or name and its value, and is None where there are no keys."""
-    if depth >= MAX_DEPTH:
-        yield "…"
-        return
-    for place, (key, item) in enumerate(items):
-        if place:
-            yield ", "
-        if separator is not None:
-            yield str(key) if separator == "=" else _characters(key, max_chars, depth + 1)
-            yield separator
-        yield _characters(item, max_chars, depth + 1)
-
 
 KILL_GRACE_SECONDS = 0.25
 """How long after its time limit a worker that does not notice the limit is killed."""
 
-_LIMIT_ERRORS = (TimeoutError, MemoryError, RecursionError)
+_VALUE_ERRORS = (ArithmeticError, RecursionError, TypeError, ValueError)
+"""Errors at a value that CPython cannot convert or print, such as a number of ten thousand digits."""
+
+_Pieces: TypeAlias = "Iterator[str | Iterator[str]]"
+"""The text of a value in pieces: some characters, or an iterator over characters."""
+
+_BRACKETS: dict[type[Any], str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 
 
 class _OutputLimitReached(Exception):
@@ -113,67 +50,63 @@ def run_monty(code: str, limits: SandboxLimits) -> CodeResult:
     Raises:
         UsageError: Monty is not installed.
     """
-    monty = import_monty()
-    printed = PrintBuffer(limits.output)
+    monty = _import_monty()
+    printed = _PrintBuffer(limits.output)
     try:
-        value = _feed(monty, code, limits, printed)
+        pool = monty.Monty(**_pool_options(limits), turn_duration_limit_grace=KILL_GRACE_SECONDS)
+        with pool, pool.checkout(limits=_session_limits(limits)) as session:
+            value = session.feed_run(code, print_callback=printed)
         text = None if value is None else format_value(value, limits.output)
-    except monty.MontyCrashedError as error:
-        return describe_crash(error, printed, limits)
-    except monty.MontyError as error:
-        return describe_error(error, printed, limits)
-    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
-        # A value that CPython cannot convert or print, such as a number of ten thousand digits.
-        return CodeResult(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
+    except (monty.MontyCrashedError, monty.MontyError, *_VALUE_ERRORS) as error:
+        return _describe_failure(monty, error, printed, limits)
     except OSError as error:
         raise UsageError(f"monty could not be started: {error}; pip install toolspeak[sandbox] brings it") from error
     return CodeResult(mode="monty", value=text, stdout=printed.text)
 
 
-def import_monty() -> Any:
-    """Return the module pydantic_monty."""
+def _import_monty() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError:
         raise UsageError("running Python in monty needs pydantic-monty: pip install toolspeak[sandbox]") from None
 
 
-def _feed(monty: Any, code: str, limits: SandboxLimits, printed: "PrintBuffer") -> Any:
-    session_limits = {
+def _pool_options(limits: SandboxLimits) -> dict[str, Any]:
+    return {
+        "min_processes": 1,
+        "max_processes": 1,
+        "request_timeout": limits.seconds + KILL_GRACE_SECONDS,
+        "feed_duration_limit_grace": KILL_GRACE_SECONDS,
+    }
+
+
+def _session_limits(limits: SandboxLimits) -> dict[str, Any]:
+    return {
         "max_feed_duration_secs": limits.seconds,
         "max_total_sleep_secs": limits.seconds,
         "max_memory": limits.memory,
         "max_recursion_depth": limits.recursion,
     }
-    pool = monty.Monty(
-        min_processes=1,
-        max_processes=1,
-        request_timeout=limits.seconds + KILL_GRACE_SECONDS,
-        feed_duration_limit_grace=KILL_GRACE_SECONDS,
-        turn_duration_limit_grace=KILL_GRACE_SECONDS,
-    )
-    with pool, pool.checkout(limits=session_limits) as session:
-        return session.feed_run(code, print_callback=printed)
 
 
-def describe_crash(error: Any, printed: "PrintBuffer", limits: SandboxLimits) -> CodeResult:
-    """Return the result of code whose interpreter was killed or ended."""
-    late = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
-    return CodeResult(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
+def _describe_failure(monty: Any, error: Any, printed: "_PrintBuffer", limits: SandboxLimits) -> CodeResult:
+    """Return the result of code that failed, that reached a limit, or whose interpreter was killed or ended."""
+    if not isinstance(error, (monty.MontyCrashedError, monty.MontyError)):
+        return CodeResult(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
+    if isinstance(error, monty.MontyCrashedError):
+        cause = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
+        text = f"stopped: {cause}"
+    elif printed.is_full:
+        text = f"stopped: it printed more than {limits.output} characters"
+    else:
+        # The traceback of an endless recursion is long, and its end says what went wrong: the end is kept.
+        text = (error.display() if hasattr(error, "display") else str(error))[-limits.output :].strip()
+        stopped = isinstance(error.exception(), (TimeoutError, MemoryError, RecursionError))
+        return CodeResult(mode="monty", stdout=printed.text, error=text, stopped=stopped)
+    return CodeResult(mode="monty", stdout=printed.text, error=text, stopped=True)
 
 
-def describe_error(error: Any, printed: "PrintBuffer", limits: SandboxLimits) -> CodeResult:
-    """Return the result of code that failed, or that reached a limit."""
-    if printed.is_full:
-        error_text = f"stopped: it printed more than {limits.output} characters"
-        return CodeResult(mode="monty", stdout=printed.text, error=error_text, stopped=True)
-    # The traceback of an endless recursion is long, and its end says what went wrong: the end is kept.
-    text = error.display() if hasattr(error, "display") else str(error)
-    stopped = isinstance(error.exception(), _LIMIT_ERRORS)
-    return CodeResult(mode="monty", stdout=printed.text, error=text[-limits.output :].strip(), stopped=stopped)
-
-
-class PrintBuffer:
+class _PrintBuffer:
     """Collects what is printed up to a limit, and ends the run beyond it."""
 
     def __init__(self, max_chars: int) -> None:
@@ -198,16 +131,6 @@ class PrintBuffer:
         return "".join(self._pieces)
 
 
-# `MontyProgram`: code that runs in monty step by step, and stops at each call of a function of the host.
-#
-# Time is counted only while the code computes, not while it waits for the result of a call. The random numbers of a
-# program are the same each time, so that a program that is run again, with the same results, makes the same calls.
-
-
-MAX_PROGRAM_CALLS = 1000
-"""Calls that one program may make, the lookups of names included."""
-
-
 class ProgramCall(NamedTuple):
     """A call of a function of the host, at which a program waits."""
 
@@ -220,49 +143,25 @@ class MontyProgram:
     """A program that calls functions of the host."""
 
     def __init__(self, code: str, names: Collection[str], limits: SandboxLimits) -> None:
-        """Prepare a program.
-
-        Args:
-            code: The code.
-            names: The names of the functions that it may call.
-            limits: What it may use; the seconds are those in which it computes.
-
-        Raises:
-            UsageError: Monty is not installed.
-        """
-        self._monty = import_monty()
+        """Prepare a program that may call functions of these names. Raises `UsageError` if monty is not installed."""
+        self._monty = _import_monty()
         self._code = code.encode("utf-8", errors="replace").decode()  # a lone surrogate cannot be encoded
         self._names = frozenset(names)
         self._limits = limits
-        self._printed = PrintBuffer(limits.output)
+        self._printed = _PrintBuffer(limits.output)
         self._stack = ExitStack()
         self._snapshot: Any = None
 
     def start(self) -> ProgramCall | CodeResult:
         """Run the code to its first call, or to its end."""
-        monty, limits = self._monty, self._limits
-        session_limits = {
-            "max_feed_duration_secs": limits.seconds,
-            "max_total_sleep_secs": limits.seconds,
-            "max_memory": limits.memory,
-            "max_recursion_depth": limits.recursion,
-            "max_suspensions": MAX_PROGRAM_CALLS,
-        }
+        limits = _session_limits(self._limits) | {"max_suspensions": 1000}  # calls, the lookups of names included
         try:
-            pool = self._stack.enter_context(
-                monty.Monty(
-                    min_processes=1,
-                    max_processes=1,
-                    request_timeout=limits.seconds + KILL_GRACE_SECONDS,
-                    feed_duration_limit_grace=KILL_GRACE_SECONDS,
-                )
-            )
-            session = self._stack.enter_context(
-                pool.checkout(limits=session_limits, os_policy={"random_start": {"seed": 0}})
-            )
+            pool = self._stack.enter_context(self._monty.Monty(**_pool_options(self._limits)))
+            session = self._stack.enter_context(pool.checkout(limits=limits, os_policy={"random_start": {"seed": 0}}))
         except OSError as error:
             raise UsageError(f"monty could not start: {error}; pip install toolspeak[sandbox] brings it") from error
-        lookup = dict.fromkeys(self._names, _mark_function)
+        stand_in: Callable[..., None] = lambda *args, **kwargs: None  # noqa: E731 (functions are called elsewhere)
+        lookup = dict.fromkeys(self._names, stand_in)
         return self._step(lambda: session.feed_start(self._code, external_lookup=lookup, print_callback=self._printed))
 
     def resume(self, value: Any) -> ProgramCall | CodeResult:
@@ -297,16 +196,68 @@ class MontyProgram:
                     return ProgramCall(snapshot.function_name, tuple(snapshot.args), dict(snapshot.kwargs))
             value = self._snapshot.output
             return self._finish(value=None if value is None else format_value(value, self._limits.output))
-        except monty.MontyCrashedError as error:
-            return describe_crash(error, self._printed, self._limits)
-        except monty.MontyError as error:
-            return describe_error(error, self._printed, self._limits)
-        except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
-            return self._finish(error=f"{type(error).__name__}: {error}")
+        except (monty.MontyCrashedError, monty.MontyError, *_VALUE_ERRORS) as error:
+            return _describe_failure(monty, error, self._printed, self._limits)
 
     def _finish(self, value: str | None = None, error: str | None = None) -> CodeResult:
         return CodeResult(mode="monty", value=value, stdout=self._printed.text, error=error)
 
 
-def _mark_function(*args: Any, **kwargs: Any) -> None:
-    """Stand for a function of the host, which is called elsewhere."""
+def format_value(value: Any, max_chars: int) -> str:
+    """Return the text of a value, cut after `max_chars` characters."""
+    text = "".join(islice(_characters(value, max_chars, 0), max_chars + 1))
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
+
+
+def _characters(value: Any, max_chars: int, depth: int) -> Iterator[str]:
+    for piece in _value_pieces(value, max_chars, depth):
+        yield from piece
+
+
+def _value_pieces(value: Any, max_chars: int, depth: int) -> _Pieces:
+    if isinstance(value, str | bytes):
+        yield repr(value[: max_chars + 1])
+    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an instance of the code's own class
+        yield from _named_pieces(value.name, cast("Mapping[Any, Any]", attributes).items(), max_chars, depth)
+    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
+        names = cast("tuple[str, ...]", fields)
+        yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
+    elif isinstance(value, Collection):
+        yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
+    else:
+        yield repr(value)
+
+
+def _named_pieces(name: str, items: Iterable[tuple[Any, Any]], max_chars: int, depth: int) -> _Pieces:
+    yield f"{name}("
+    yield from _item_pieces(items, "=", max_chars, depth)
+    yield ")"
+
+
+def _collection_pieces(value: Collection[Any], max_chars: int, depth: int) -> _Pieces:
+    kind: type[Any] = type(value)
+    name = "" if kind in (list, tuple, set, dict) else kind.__name__
+    is_mapping = isinstance(value, Mapping)
+    brackets = "{}" if is_mapping else _BRACKETS.get(kind, "[]")
+    if not value and kind not in (list, tuple, dict):
+        yield f"{kind.__name__}()"
+        return
+    yield f"{name}({brackets[0]}" if name else brackets[0]
+    items = cast("Mapping[Any, Any]", value).items() if is_mapping else ((None, item) for item in value)
+    yield from _item_pieces(items, ": " if is_mapping else None, max_chars, depth)
+    is_single = kind is tuple and len(value) == 1
+    yield f"{',' if is_single else ''}{brackets[1]}{')' if name else ''}"
+
+
+def _item_pieces(items: Iterable[tuple[Any, Any]], separator: str | None, max_chars: int, depth: int) -> _Pieces:
+    """Yield the items; `separator` stands between a key or name and its value, and is None where there are no keys."""
+    if depth >= MAX_DEPTH:
+        yield "…"
+        return
+    for place, (key, item) in enumerate(items):
+        if place:
+            yield ", "
+        if separator is not None:
+            yield str(key) if separator == "=" else _characters(key, max_chars, depth + 1)
+            yield separator
+        yield _characters(item, max_chars, depth + 1)

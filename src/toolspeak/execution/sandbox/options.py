@@ -1,10 +1,8 @@
-"""How code runs in the sandbox: the mode, and the limits."""
+"""How code runs in the sandbox: the mode, the limits, and the result."""
 
 from typing import Literal, TypeAlias
 
 from toolspeak.values.frozen import frozen
-
-# What a run of code in the sandbox resulted in.
 
 
 @frozen

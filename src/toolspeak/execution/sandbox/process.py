@@ -21,11 +21,6 @@ from toolspeak.values.frozen import frozen
 POLL_SECONDS = 0.05
 """The longest time between two calls of `stop_reason`, when nothing is printed."""
 
-TERMINATION_SECONDS = 5.0
-"""How long a command has to end its processes by itself before its process group is killed."""
-
-_READ_BYTES = 65_536
-
 
 def python_program() -> str:
     """Return the path of this Python, outside of any virtual environment."""
@@ -33,11 +28,7 @@ def python_program() -> str:
 
 
 class OutputBuffer:
-    """Keeps the beginning and the end of an output. The middle is dropped, not stored.
-
-    Attributes:
-        size: How many bytes were added, dropped ones included.
-    """
+    """Keeps the beginning and the end of an output. The middle is dropped, not stored, but counts for its `size`."""
 
     def __init__(self, max_bytes: int) -> None:
         self._half = max(1, max_bytes // 2)
@@ -74,15 +65,10 @@ class ProgramStartError(UsageError):
 
 @frozen
 class CommandExit:
-    """How a command ended.
+    """How a command ended."""
 
-    Attributes:
-        code: The exit code; negative: the number of the signal that ended it.
-        stop_reason: Why it was stopped; `None` if it ended by itself.
-    """
-
-    code: int
-    stop_reason: str | None
+    code: int  # the exit code; negative: the number of the signal that ended it
+    stop_reason: str | None  # `None` if it ended by itself
 
 
 def run_supervised(
@@ -98,26 +84,33 @@ def run_supervised(
 ) -> CommandExit:
     """Run a command until it ends, or until `stop_reason` returns a reason to end it.
 
-    Args:
-        command: The program and its arguments.
-        cwd: The folder it starts in.
-        env: Its whole environment.
-        stdin: Its standard input.
-        stdout: Receives its standard output.
-        stderr: Receives its standard error; `None` joins that to `stdout`.
-        stop_reason: Called with the process id, after every piece of output and at least every `POLL_SECONDS`.
-        ends_itself: Whether the command, as `builtin/_keeper.py`, ends all of its processes when it receives `SIGTERM`.
+    `stderr` joins `stdout` if it is None. `stop_reason` is called with the process id, after every piece of output and
+    at least every `POLL_SECONDS`. `ends_itself` says whether the command, as `builtin/_keeper.py`, ends all of its
+    processes when it receives `SIGTERM`.
 
-    Raises:
-        ProgramStartError: The program is missing, or may not be executed.
-        OSError: The command could not be started for another reason.
+    Raises `ProgramStartError` if the program is missing or may not be executed, and `OSError` if the command could not
+    be started for another reason.
     """
-    process = _start(command, cwd, env, stdin, subprocess.STDOUT if stderr is None else subprocess.PIPE)
+    try:
+        process = subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if stderr is None else subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        if error.filename != command[0]:  # the folder, not the program
+            raise
+        raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
     reason = None
     with process, selectors.DefaultSelector() as selector:
         try:
-            _register(selector, process.stdout, stdout)
-            _register(selector, process.stderr, stderr)
+            for stream, buffer in ((process.stdout, stdout), (process.stderr, stderr)):
+                if stream is not None and buffer is not None:
+                    selector.register(stream, selectors.EVENT_READ, buffer)
             while reason is None and not _has_ended(process):
                 _read(selector, POLL_SECONDS)
                 reason = stop_reason(process.pid)
@@ -133,31 +126,13 @@ def run_supervised(
     return CommandExit(code=process.returncode, stop_reason=reason)
 
 
-def _start(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: IO[bytes] | int, stderr: int
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
-            command, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
-        )
-    except (FileNotFoundError, PermissionError) as error:
-        if error.filename != command[0]:  # the folder, not the program
-            raise
-        raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
-
-
-def _register(selector: selectors.BaseSelector, stream: IO[bytes] | None, buffer: OutputBuffer | None) -> None:
-    if stream is not None and buffer is not None:
-        selector.register(stream, selectors.EVENT_READ, buffer)
-
-
 def _read(selector: selectors.BaseSelector, seconds: float) -> bool:
     """Read what has been printed, waiting up to `seconds` for it; whether there was something to read."""
     if not selector.get_map():
         seconds = min(seconds, POLL_SECONDS / 10)  # it closed its streams: it is about to end, or runs on in silence
     has_read = False
     for key, _ in selector.select(seconds):
-        if piece := os.read(key.fd, _READ_BYTES):
+        if piece := os.read(key.fd, 65_536):
             key.data.add(piece)
             has_read = True
         else:
@@ -173,10 +148,10 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ask the leader to end all of its processes and itself, and wait for that."""
+    """Ask the leader to end all of its processes and itself, and wait for that, for some seconds."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process.pid, signal.SIGTERM)  # not send_signal, which would reap it
-    deadline = time.monotonic() + TERMINATION_SECONDS
+    deadline = time.monotonic() + 5.0
     while not _has_ended(process) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS / 10)
 

@@ -42,15 +42,10 @@ QWEN_CODER_CALLS = Adapter(
 
 
 def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
-    """Return the adapter that a setting names.
+    """Return the adapter for a file of weights that a setting names: `built-in`, the path of a GGUF file, or None.
 
-    Args:
-        setting: `built-in`, the path of a GGUF file, or None for no adapter. The built-in adapter fits one model: for
-            other weights, there is none.
-        weights: The file of weights that the adapter is for.
-
-    Raises:
-        UsageError: The setting names a file that does not exist.
+    The built-in adapter fits one model: for other weights, there is none. Raises `UsageError` if the setting names a
+    file that does not exist.
     """
     if setting is None:
         return None
@@ -65,11 +60,7 @@ def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
 
 
 def check_adapter(adapter: Adapter) -> None:
-    """Check that the file of an adapter is what it should be, before it is loaded.
-
-    Raises:
-        UsageError: The file cannot be read, is not GGUF, or does not have the hash that it should have.
-    """
+    """Raise `UsageError` if the file of an adapter cannot be read, is not GGUF, or does not have its hash."""
     try:
         with adapter.path.open("rb") as file:
             magic = file.read(4)

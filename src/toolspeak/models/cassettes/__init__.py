@@ -1,12 +1,14 @@
 """Cassettes: the exchanges with an endpoint, recorded in a file and replayed without the endpoint.
 
-- `exchange.py`: `Exchange`, one request with its response, and its form as a line of JSON.
-- `redaction.py`: removes keys, and the bytes of attachments, from what is written.
-- `canonical.py`: the form in which requests are compared, and how the difference of two is shown.
-- `tape.py`: `TapeWriter` appends exchanges to a file, `TapePlayer` finds the one that answers a request.
-- `folder.py`: a folder with a file for each day.
-- `senders.py`: `RecordingSender` and `ReplayingSender`, in the place of the network.
-- `models.py`: a model that records, and one that replays.
+- `exchange.py`: `Exchange`, one request with its response, and its form as a line of JSON; the canonical form in which
+  requests are compared. A field, an id or a date that differs from run to run goes there.
+- `redaction.py`: removes keys, and the bytes of attachments, from what is written. Where a key may hide in a recording
+  goes there, and into `KEY_PLACES` of the tests first.
+- `tape.py`: `TapeWriter` appends exchanges to a file, or to a folder with a file for each day (`FolderWriter`);
+  `TapePlayer` finds the one that answers a request.
+- `senders.py`: senders in the place of the network, and the models that use them.
+
+A cassette is a `Sender`, so retries and errors are replayed by the code that had them.
 """
 
 from toolspeak.models.cassettes.exchange import Exchange

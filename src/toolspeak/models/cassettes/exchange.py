@@ -2,29 +2,34 @@
 
 The bytes of a body are written as text. Bytes that are no UTF-8, as where a chunk ends within a character, become
 surrogates, so that every chunk is read back as it was.
+
+Requests are compared in a canonical form, in which what differs from one run to the next is replaced or left out:
+
+1. Ids of calls and messages, and UUIDs in texts, are numbered in the order in which they first stand in the request.
+2. A date of today (at the time of the request), in the usual forms and with a time of day, is `<today>`. Other dates
+   are a part of the question.
+3. Fields about caches and accounts are left out, and the adapter of an embedded model, which belongs to it as its
+   weights do.
+
+The file holds the request as it was, without keys, so that the form may change without a new recording.
 """
 
 import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any, TypeAlias, cast
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Json
 
-# The form in which requests are compared: what differs from one run to the next is replaced or left out.
-#
-# 1. Ids of calls and messages, and UUIDs in texts, are numbered in the order in which they first stand in the request.
-# 2. A date of today (at the time of the request), in the usual forms and with a time of day, is `<today>`. Other dates
-# are a part of the question.
-# 3. Fields about caches and accounts are left out, and the adapter of an embedded model, which belongs to it as its
-# weights do.
-
+FORMAT = 1
+"""The number of the format that is written, and the highest that can be read."""
 
 ID_KEYS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id", "item_id", "response_id", "previous_response_id"})
 
@@ -47,16 +52,8 @@ API_ID = re.compile(r"\b(?:call|toolu|msg|resp|chatcmpl|req|fc|rs)[_-](?=[A-Za-z
 TIME_OF_DAY = r"(?:[T ,]{1,2}(?:at )?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?(?:[AaPp][Mm]|Z|UTC|[+-]\d{2}:?\d{2}))*)?"
 
 DATE_FORMATS = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%A, %B %d, %Y",
-    "%A, %d %B %Y",
-    "%A %d %B %Y",
-    "%B %d, %Y",
-    "%d %B %Y",
-    "%b %d, %Y",
-    "%d %b %Y",
+    *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%A, %B %d, %Y", "%A, %d %B %Y", "%A %d %B %Y"),
+    *("%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y"),
 )
 
 MAX_DIFF_LINES = 24
@@ -64,14 +61,113 @@ MAX_DIFF_CHARS = 160
 """The most characters of a line that a difference shows."""
 
 
-def canonicalize(path: str, body: Any, at: datetime) -> str:
-    """Return a request in the form in which requests are compared, as indented JSON.
+@frozen
+class RecordedFailure:
+    """Why a request got no response."""
 
-    Args:
-        path: The path of the request.
-        body: Its body.
-        at: When it is or was sent.
-    """
+    error: str  # the name of its class in `toolspeak.values.errors`
+    problem: str  # its text, without the name and address of the endpoint
+    can_retry: bool = True
+
+
+@frozen
+class Exchange:
+    """One request and its response. Seconds are counted from the request on."""
+
+    at: datetime  # when the request was sent
+    path: str  # of the request, behind the base address
+    body: Json  # of the request, without keys and attachments
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()  # those of the response that have an effect
+    head_seconds: float = 0.0
+    chunks: tuple[tuple[float, bytes], ...] = ()  # of the response, each with the seconds to its arrival
+    ending: str = "end"  # of the body; or "closed" if whoever read it stopped, or the name of an error's class
+    timed_out: bool = False  # whether that error was a timeout
+    failure: RecordedFailure | None = None  # why there is no response
+
+
+@frozen
+class RecordedModel:
+    """What is known of a recorded model without its endpoint."""
+
+    name: str
+    dialect: str  # in which it was asked
+    weights: str | None = None  # the name of its weights file, if it is embedded
+    context: int | None = None  # the tokens of a request and its answer, if its server said so or it is embedded
+
+
+TapeEntry: TypeAlias = Exchange | RecordedModel
+
+
+def dump_entry(entry: TapeEntry) -> str:
+    """Write an entry as one line, with its line break."""
+    if isinstance(entry, RecordedModel):
+        data: dict[str, Any] = {"kind": "model", **asdict(entry)}
+        if entry.context is None:
+            del data["context"]
+    else:
+        data = {"kind": "exchange", "at": entry.at.isoformat(), "request": {"path": entry.path, "body": entry.body}}
+        if entry.failure is not None:
+            data["failure"] = asdict(entry.failure)
+        else:
+            data["response"] = {
+                "status": entry.status,
+                "headers": dict(entry.headers),
+                "head_seconds": round(entry.head_seconds, 6),
+                "chunks": [
+                    [round(seconds, 6), chunk.decode("utf-8", "surrogateescape")] for seconds, chunk in entry.chunks
+                ],
+                "ending": entry.ending,
+                "timed_out": entry.timed_out,
+            }
+    return json.dumps({"v": FORMAT, **data}) + "\n"
+
+
+def load_entry(line: str) -> TapeEntry:
+    """Read an entry from its line. Raises `UsageError` if the line is of a newer format, or is no entry."""
+    try:
+        data = json.loads(line)
+        number = data["v"]
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON ({error}); the file was changed") from None
+    except (TypeError, KeyError):
+        raise UsageError("not a line of a cassette") from None
+    if not isinstance(number, int) or number > FORMAT:
+        raise UsageError(f"recorded in format {number} by a newer toolspeak; this one reads format {FORMAT}")
+    try:
+        return _load(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"not a line of a cassette ({type(error).__name__}: {error})") from None
+
+
+def _load(data: dict[str, Any]) -> TapeEntry:
+    if data["kind"] == "model":
+        return RecordedModel(
+            name=data["name"], dialect=data["dialect"], weights=data.get("weights"), context=data.get("context")
+        )
+    if data["kind"] != "exchange":
+        raise ValueError(f"unknown kind {data['kind']!r}")
+    at, request = datetime.fromisoformat(data["at"]), data["request"]
+    if "failure" in data:
+        failed = data["failure"]
+        failure = RecordedFailure(error=failed["error"], problem=failed["problem"], can_retry=failed["can_retry"])
+        return Exchange(at=at, path=request["path"], body=request["body"], failure=failure)
+    response = data["response"]
+    return Exchange(
+        at=at,
+        path=request["path"],
+        body=request["body"],
+        status=response["status"],
+        headers=tuple(cast("dict[str, str]", response["headers"]).items()),
+        head_seconds=response["head_seconds"],
+        chunks=tuple((seconds, text.encode("utf-8", "surrogateescape")) for seconds, text in response["chunks"]),
+        ending=response["ending"],
+        timed_out=response["timed_out"],
+    )
+
+
+def canonicalize(path: str, body: Any, at: datetime) -> str:
+    """Return a request that was sent `at` a time in the form in which requests are compared, as indented JSON."""
     if isinstance(body, dict):
         fields = cast("dict[str, Any]", body).items()
         body = {key: value for key, value in fields if key not in VOLATILE_FIELDS}
@@ -130,173 +226,21 @@ def find_nearest(sought: str, known: Sequence[str]) -> int | None:
 
 def describe_difference(recorded: str, sent: str, *, names: tuple[str, str] = ("recorded", "sent")) -> str:
     """Return a short unified diff of two canonical texts."""
-    lines = list(difflib.unified_diff(_split(recorded), _split(sent), *names, n=1, lineterm=""))
+    # Indented JSON in lines, and its texts where they have line breaks.
+    old, new = (text.replace("\\n", "\\n\n").split("\n") for text in (recorded, sent))
+    lines = list(difflib.unified_diff(old, new, *names, n=1, lineterm=""))
     shown = list(_shorten_lines(lines[:MAX_DIFF_LINES]))
     if len(lines) > MAX_DIFF_LINES:
         shown.append(f"… and {len(lines) - MAX_DIFF_LINES} lines more")
     return "\n".join(shown)
 
 
-def _split(text: str) -> list[str]:
-    """Split indented JSON into lines, and its texts where they have line breaks."""
-    return text.replace("\\n", "\\n\n").split("\n")
-
-
 def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a diff. Of a long line, the part around the first difference to its counterpart is shown."""
     for number, line in enumerate(lines):
         others = lines[max(number - 1, 0) : number] if line[:1] == "+" else lines[number + 1 : number + 2]
-        start = max((_common_chars(line[1:], other[1:]) for other in others), default=0)
+        prefixes = (commonprefix((line[1:], other[1:])) for other in others)  # noqa: RUF071 (characters are meant)
+        start = max(map(len, prefixes), default=0)
         skipped = max(start - MAX_DIFF_CHARS // 2, 0) if len(line) > MAX_DIFF_CHARS else 0
         text = ("…" if skipped else "") + line[1 + skipped :]
         yield line[:1] + (text if len(text) <= MAX_DIFF_CHARS else f"{text[: MAX_DIFF_CHARS - 1]}…")
-
-
-def _common_chars(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-FORMAT = 1
-"""The number of the format that is written, and the highest that can be read."""
-
-
-@frozen
-class RecordedFailure:
-    """Why a request got no response.
-
-    Attributes:
-        error: The name of the error's class in `toolspeak.values.errors`.
-        problem: The text of the error, without the name and address of the endpoint.
-        can_retry: Whether the request was to be sent again.
-    """
-
-    error: str
-    problem: str
-    can_retry: bool = True
-
-
-@frozen
-class Exchange:
-    """One request and its response.
-
-    Attributes:
-        at: When the request was sent.
-        path: The path of the request behind the base address.
-        body: The body of the request, without keys and attachments.
-        status: The status of the response.
-        headers: The headers of the response that have an effect.
-        head_seconds: Seconds from the request to the head of the response.
-        chunks: The chunks of the body, each with the seconds from the request to its arrival.
-        ending: How the body ended: `"end"`, `"closed"` if whoever read it stopped, or the name of an error's class.
-        timed_out: Whether that error was a timeout.
-        failure: Why there is no response; None if there is one.
-    """
-
-    at: datetime
-    path: str
-    body: Json
-    status: int = 0
-    headers: tuple[tuple[str, str], ...] = ()
-    head_seconds: float = 0.0
-    chunks: tuple[tuple[float, bytes], ...] = ()
-    ending: str = "end"
-    timed_out: bool = False
-    failure: RecordedFailure | None = None
-
-
-@frozen
-class RecordedModel:
-    """What is known of a recorded model without its endpoint.
-
-    Attributes:
-        name: Its name, as runs show it.
-        dialect: The dialect in which it was asked.
-        weights: The name of its weights file, if it is embedded.
-        context: The tokens of a request and its answer, if its server said so or it is embedded.
-    """
-
-    name: str
-    dialect: str
-    weights: str | None = None
-    context: int | None = None
-
-
-TapeEntry: TypeAlias = Exchange | RecordedModel
-
-
-def dump_entry(entry: TapeEntry) -> str:
-    """Write an entry as one line, with its line break."""
-    if isinstance(entry, RecordedModel):
-        data: dict[str, Any] = {"kind": "model", "name": entry.name, "dialect": entry.dialect, "weights": entry.weights}
-        if entry.context is not None:
-            data["context"] = entry.context
-    else:
-        data = {"kind": "exchange", "at": entry.at.isoformat(), "request": {"path": entry.path, "body": entry.body}}
-        if entry.failure is not None:
-            failure = entry.failure
-            data["failure"] = {"error": failure.error, "problem": failure.problem, "can_retry": failure.can_retry}
-        else:
-            data["response"] = {
-                "status": entry.status,
-                "headers": dict(entry.headers),
-                "head_seconds": round(entry.head_seconds, 6),
-                "chunks": [[round(seconds, 6), _to_text(chunk)] for seconds, chunk in entry.chunks],
-                "ending": entry.ending,
-                "timed_out": entry.timed_out,
-            }
-    return json.dumps({"v": FORMAT, **data}) + "\n"
-
-
-def load_entry(line: str) -> TapeEntry:
-    """Read an entry from its line.
-
-    Raises:
-        UsageError: The line is of a newer format, or is no entry.
-    """
-    try:
-        data = json.loads(line)
-        number = data["v"]
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"not JSON ({error}); the file was changed") from None
-    except (TypeError, KeyError):
-        raise UsageError("not a line of a cassette") from None
-    if not isinstance(number, int) or number > FORMAT:
-        raise UsageError(f"recorded in format {number} by a newer toolspeak; this one reads format {FORMAT}")
-    try:
-        return _load(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"not a line of a cassette ({type(error).__name__}: {error})") from None
-
-
-def _load(data: dict[str, Any]) -> TapeEntry:
-    if data["kind"] == "model":
-        return RecordedModel(
-            name=data["name"], dialect=data["dialect"], weights=data.get("weights"), context=data.get("context")
-        )
-    if data["kind"] != "exchange":
-        raise ValueError(f"unknown kind {data['kind']!r}")
-    at, request = datetime.fromisoformat(data["at"]), data["request"]
-    if "failure" in data:
-        failed = data["failure"]
-        failure = RecordedFailure(error=failed["error"], problem=failed["problem"], can_retry=failed["can_retry"])
-        return Exchange(at=at, path=request["path"], body=request["body"], failure=failure)
-    response = data["response"]
-    return Exchange(
-        at=at,
-        path=request["path"],
-        body=request["body"],
-        status=response["status"],
-        headers=tuple(cast("dict[str, str]", response["headers"]).items()),
-        head_seconds=response["head_seconds"],
-        chunks=tuple((seconds, _to_bytes(text)) for seconds, text in response["chunks"]),
-        ending=response["ending"],
-        timed_out=response["timed_out"],
-    )
-
-
-def _to_text(chunk: bytes) -> str:
-    return chunk.decode("utf-8", "surrogateescape")
-
-
-def _to_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

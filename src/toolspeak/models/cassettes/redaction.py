@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.models.endpoint import MIN_KEY_CHARS, Endpoint
@@ -22,9 +22,6 @@ PLACEHOLDER = "<key>"
 
 KEY_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 """How the names of environment variables end that hold a key."""
-
-MIN_VARIABLE_CHARS = 8
-"""A shorter value of such a variable is not treated as a key."""
 
 PLAIN_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
 """Headers whose values are no secrets."""
@@ -44,7 +41,11 @@ INDEX_KEYS = ("index", "output_index", "content_index", "item_id")
 def collect_secrets(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> set[str]:
     """Return the strings that must not be written: keys of the endpoint, and of the environment."""
     headers = [value for name, value in endpoint.headers.items() if name.lower() not in PLAIN_HEADERS]
-    words = {word for value in (endpoint.key or "", *headers) for word in _list_words(value)}
+    words: set[str] = set()
+    for value in (endpoint.key or "", *headers):
+        split = re.split(r"[\s;,]+", value)
+        # The value, its words, and what follows `name=` in them, as in a cookie.
+        words |= {value.strip(), *value.split(), *split, *(word.partition("=")[2].strip('"') for word in split)}
     return {word for word in words if len(word) >= MIN_KEY_CHARS} | collect_environment_secrets(environ)
 
 
@@ -52,13 +53,7 @@ def collect_environment_secrets(environ: Mapping[str, str] | None = None) -> set
     """Return the values of the environment variables that hold a key, by their names."""
     environ = os.environ if environ is None else environ
     values = {value.strip() for name, value in environ.items() if KEY_VARIABLE.search(name)}
-    return {value for value in values if len(value) >= MIN_VARIABLE_CHARS}
-
-
-def _list_words(value: str) -> set[str]:
-    """Return the value of a header, its words, and what follows `name=` in them, as in a cookie."""
-    words = re.split(r"[\s;,]+", value)
-    return {value.strip(), *value.split(), *words, *(word.partition("=")[2].strip('"') for word in words)}
+    return {value for value in values if len(value) >= 8}  # a shorter one is not treated as a key
 
 
 _Place: TypeAlias = tuple[object, ...]
@@ -66,11 +61,9 @@ _Place: TypeAlias = tuple[object, ...]
 
 
 class _Edit(NamedTuple):
-    """A part of a text, by its place, and what stands there instead."""
-
     start: int
     end: int
-    new: str
+    new: str  # what stands there instead
 
 
 class Redactor:
@@ -120,7 +113,10 @@ def _find_edits(body: str, pattern: re.Pattern[str]) -> list[_Edit]:
     """Return what has to change in a body: JSON whose texts hold a secret, and secrets in other text."""
     payloads = list(_find_payloads(body))
     cleaned = _redact_together([data for _, _, data in payloads], pattern, lambda place: place)
-    cleaned = _redact_together(cleaned, pattern, _find_field)
+    # By the name of the field; of a text in a list, by that of the list.
+    cleaned = _redact_together(
+        cleaned, pattern, lambda place: next((key for key in reversed(place) if isinstance(key, str)), "")
+    )
     edits = [
         _Edit(start, end, pattern.sub(PLACEHOLDER, json.dumps(new)))
         for (start, end, data), new in zip(payloads, cleaned, strict=True)
@@ -147,11 +143,6 @@ def _redact_together(events: list[Any], pattern: re.Pattern[str], find_group: Ca
         _map_strings(data, collect, _find_part(data))
     replaced = {group: iter(_replace_in_joined(parts, pattern)) for group, parts in texts.items()}
     return [_map_strings(data, lambda place, _: next(replaced[find_group(place)]), _find_part(data)) for data in events]
-
-
-def _find_field(place: _Place) -> object:
-    """Return the name of the field at a place; of a text in a list, that of the list."""
-    return next((key for key in reversed(place) if isinstance(key, str)), "")
 
 
 def _shorten_attachment(text: str) -> str:
@@ -184,14 +175,9 @@ def _is_deep(data: Any) -> bool:
     """Whether JSON is nested more deeply than it is followed."""
     level: list[Any] = [data]
     for _ in range(MAX_NESTING):
-        level = [child for value in level for child in _list_children(value)]
+        objects = [cast("dict[str, Any]", value).values() for value in level if isinstance(value, dict)]
+        level = [*chain(*objects), *chain(*(cast("list[Any]", value) for value in level if isinstance(value, list)))]
     return bool(level)
-
-
-def _list_children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
-    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 def _find_part(data: Any) -> _Place:

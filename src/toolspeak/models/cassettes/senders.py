@@ -1,4 +1,10 @@
-"""Senders in the place of the network: one records what the network does, the other replays it."""
+"""Senders in the place of the network: one records what the network does, the other replays it.
+
+A model that records its exchanges, or replays them, is a model with such a sender, so that nothing is patched. The
+argument `secrets` has strings that must not be written, besides the keys of the endpoint and of the environment.
+`realtime` says whether chunks arrive at the recorded times, by the clock of the event loop; if not, nothing is waited
+for.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -36,19 +42,14 @@ class RecordingSender:
     """Sends requests over the network, and records them with their responses."""
 
     def __init__(self, writer: ExchangeWriter, secrets: frozenset[str] = frozenset()) -> None:
-        """Prepare the sender.
-
-        Args:
-            writer: Writes the exchanges.
-            secrets: Strings that must not be written, besides the keys of the endpoint and of the environment.
-        """
         self._writer = writer
         self._secrets = secrets
 
     async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
         """Send a request and record it."""
         redactor = Redactor(collect_secrets(endpoint) | self._secrets)
-        request: dict[str, Any] = {"at": _now(), "path": path, "body": redactor.redact_body(body)}
+        at = datetime.now(UTC).astimezone()
+        request: dict[str, Any] = {"at": at, "path": path, "body": redactor.redact_body(body)}
         start = asyncio.get_running_loop().time()
         try:
             response = await send_request(endpoint, path, body)
@@ -67,6 +68,7 @@ class _RecordingResponse:
     def __init__(
         self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: ExchangeWriter
     ) -> None:
+        self.status, self.headers, self.content_type = response.status, response.headers, response.content_type
         self._response = response
         self._request = request
         self._start = start
@@ -76,18 +78,6 @@ class _RecordingResponse:
         self._chunks: list[tuple[float, bytes]] = []
         self._ending = "closed"
         self._timed_out = False
-
-    @property
-    def status(self) -> int:
-        return self._response.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self._response.headers
-
-    @property
-    def content_type(self) -> str:
-        return self._response.content_type
 
     @property
     def content(self) -> "_RecordingResponse":
@@ -119,23 +109,21 @@ class _RecordingResponse:
         writer, self._writer = self._writer, None
         if writer is None:
             return
+        kept = {name: self.headers[name] for name in KEPT_HEADERS if name in self.headers}
+        if "location" in kept:
+            parts = urlsplit(kept["location"])
+            kept["location"] = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2]).geturl()
         writer.add_exchange(
             Exchange(
                 **self._request,
                 status=self.status,
-                headers=tuple(self._list_headers()),
+                headers=tuple((name, self._redactor.redact(value)) for name, value in kept.items()),
                 head_seconds=self._head_seconds,
                 chunks=self._redactor.redact_chunks(self._chunks),
                 ending=self._ending,
                 timed_out=self._timed_out,
             )
         )
-
-    def _list_headers(self) -> list[tuple[str, str]]:
-        kept = [(name, self.headers[name]) for name in KEPT_HEADERS if name in self.headers]
-        return [
-            (name, self._redactor.redact(_drop_query(value) if name == "location" else value)) for name, value in kept
-        ]
 
     def _find_seconds(self) -> float:
         return asyncio.get_running_loop().time() - self._start
@@ -145,13 +133,6 @@ class ReplayingSender:
     """Answers requests from a recording."""
 
     def __init__(self, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = frozenset()) -> None:
-        """Prepare the sender.
-
-        Args:
-            player: Finds the answers.
-            realtime: Whether chunks arrive at the recorded times, by the clock of the event loop.
-            secrets: Strings that were not written, besides the keys of the endpoint and of the environment.
-        """
         self._player = player
         self._realtime = realtime
         self._secrets = secrets
@@ -231,18 +212,6 @@ def _make_error(exchange: Exchange) -> OSError:
     return cast("OSError", type(exchange.ending, (base,), {})())
 
 
-def _now() -> datetime:
-    return datetime.now(UTC).astimezone()
-
-
-def _drop_query(address: str) -> str:
-    parts = urlsplit(address)
-    return parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-# A model that records its exchanges, and one that replays them: the model seam, so that nothing is patched.
-
-
 NO_SECRETS: frozenset[str] = frozenset()
 
 
@@ -255,7 +224,6 @@ class RecordingModel(HttpModel):
         self._writer = writer
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
         self._writer.add_model(RecordedModel(name=self.name, dialect=self.dialect, context=self.context_tokens))
         return super().ask(request)
 
@@ -288,14 +256,8 @@ class RecordingEmbeddedModel(EmbeddedModel):
         return await self._recorded.find_endpoint()
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
         self._writer.add_model(
-            RecordedModel(
-                name=self.name,
-                dialect=self.dialect,
-                weights=self.weights.name,
-                context=self.context_tokens,
-            )
+            RecordedModel(name=self.name, dialect=self.dialect, weights=self.weights.name, context=self.context_tokens)
         )
         return super().ask(request)
 
@@ -313,39 +275,18 @@ class ReplayedEmbeddedModel(EmbeddedModel):
 
 
 def record_model(model: Model, writer: ExchangeWriter, *, secrets: frozenset[str] = NO_SECRETS) -> Model:
-    """Return the model, with its exchanges recorded.
-
-    Args:
-        model: The model.
-        writer: Writes the exchanges.
-        secrets: Strings that must not be written, besides the keys of the endpoint and of the environment.
-
-    Raises:
-        UsageError: The model sends no requests over HTTP.
-    """
-    match model:
-        case HttpModel():
-            return RecordingModel(model, writer, secrets)
-        case EmbeddedModel():
-            return RecordingEmbeddedModel(model, writer, secrets)
-        case _:
-            raise _refuse(model)
+    """Return the model, with its exchanges recorded. Raises `UsageError` if it sends no requests over HTTP."""
+    if isinstance(model, HttpModel):
+        return RecordingModel(model, writer, secrets)
+    if isinstance(model, EmbeddedModel):
+        return RecordingEmbeddedModel(model, writer, secrets)
+    raise _refuse(model)
 
 
 def replay_model(
     model: Model, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = NO_SECRETS
 ) -> Model:
-    """Return the model as it was recorded. Nothing is sent.
-
-    Args:
-        model: The model.
-        player: Finds the answers.
-        realtime: Whether answers arrive at the recorded times; if not, nothing is waited for.
-        secrets: Strings that were not written, besides the keys of the endpoint and of the environment.
-
-    Raises:
-        UsageError: The model sends no requests over HTTP.
-    """
+    """Return the model as it was recorded. Nothing is sent. Raises `UsageError` if it sends no requests over HTTP."""
     if isinstance(model, EmbeddedModel):
         return replay_embedded_model(model.name, player, realtime=realtime, secrets=secrets)
     if not isinstance(model, HttpModel):
@@ -371,15 +312,7 @@ def replay_named_model(
     realtime: bool = False,
     secrets: frozenset[str] = NO_SECRETS,
 ) -> Model:
-    """Return the model of that name as it was recorded. The weights of an embedded model are not looked for.
-
-    Args:
-        name: The name, in one of the forms of `Agent`.
-        find: Finds a model by its name.
-        player: Finds the answers.
-        realtime: Whether answers arrive at the recorded times; if not, nothing is waited for.
-        secrets: Strings that were not written, besides the keys of the endpoint and of the environment.
-    """
+    """Return the model that `find` finds by its name, as it was recorded. Weights of an embedded one are not needed."""
     where, colon, weights = name.partition(":")
     if where == "local":
         own_name = f"{where}{colon}{Path(weights).name}"
@@ -390,11 +323,7 @@ def replay_named_model(
 def replay_embedded_model(
     name: str, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = NO_SECRETS
 ) -> Model:
-    """Return an embedded model as it was recorded. Neither its weights nor a server are needed.
-
-    Raises:
-        ReplayMiss: The recording has no model of that name.
-    """
+    """Return an embedded model as it was recorded. Raises `ReplayMiss` if the recording has none of that name."""
     recorded = player.models.get(name)
     if recorded is None or recorded.weights is None:
         names = ", ".join(player.models) or "none"

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from toolspeak.models.cassettes.exchange import (
     Exchange,
@@ -26,9 +26,6 @@ from toolspeak.models.cassettes.exchange import (
 from toolspeak.values.codec import IncompleteLineWarning, drop_incomplete_line
 from toolspeak.values.errors import ReplayMiss, UsageError
 
-FILE_MODE = 0o600
-"""Only the user may read a recording: it holds conversations."""
-
 _file_lock = threading.Lock()
 """Held while a file is replaced or written, since several writers may have the same path."""
 
@@ -37,36 +34,19 @@ class CassetteNotWritten(UsageError):
     """The file of a recording cannot be written; the message names the file and the cause."""
 
 
-class ExchangeWriter(Protocol):
-    """What records exchanges: a file, or a folder of files."""
-
-    def add_model(self, model: RecordedModel) -> None:
-        """Add what is known of a model, unless it was added before."""
-        ...
-
-    def add_exchange(self, exchange: Exchange) -> None:
-        """Add an exchange that has ended."""
-        ...
-
-
 class TapeWriter:
     """Appends entries to a file, which is made with the first exchange that is worth keeping.
 
     The file that was there when the writer was made is replaced. If another writer has replaced it since, both write to
     the new file.
-
-    Attributes:
-        path: The file.
     """
 
     def __init__(self, path: Path, *, appends: bool = False, keeps_failures: bool = True) -> None:
         """Prepare the writer. Nothing is written.
 
-        Args:
-            path: The file.
-            appends: Whether the entries of an existing file are kept.
-            keeps_failures: Whether exchanges that failed are written at once; if not, they are written once another
-                one has succeeded, and a recording of failures alone leaves no file.
+        With `appends`, the entries of an existing file are kept. Without `keeps_failures`, exchanges that failed are
+        written once another one has succeeded, and a recording of failures alone leaves no file: a forgotten key would
+        be replayed for ever.
         """
         self.path = path
         self._appends = appends
@@ -114,7 +94,7 @@ class TapeWriter:
 
 def _append(path: Path, data: bytes) -> None:
     """Append to a file all of the data or, if that fails, nothing: a part of a line would spoil the ones after it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)  # it holds conversations
     try:
         size = os.fstat(descriptor).st_size
         try:
@@ -141,8 +121,7 @@ def _identify(path: Path) -> tuple[int, ...] | None:
 def load_tape(path: Path) -> list[TapeEntry]:
     """Read the entries of a file. A last line that was cut is left out, with an `IncompleteLineWarning`.
 
-    Raises:
-        UsageError: There is no such file, or a line cannot be read. The error names the line.
+    Raises `UsageError` if there is no such file, or a line cannot be read. The error names the line.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -175,11 +154,8 @@ class TapePlayer:
     def __init__(self, entries: Iterable[TapeEntry], source: str, *, repeats: bool = False, cure: str = "") -> None:
         """Prepare the player.
 
-        Args:
-            entries: The recording.
-            source: Its name in errors.
-            repeats: Whether exchanges are used again, from the first on, when all equal ones were used.
-            cure: What an error tells the user to do about a request that was not recorded.
+        `source` is the name of the recording in errors, and `cure` what they tell the user to do about a request that
+        was not recorded. With `repeats`, exchanges are used again, from the first on, when all equal ones were used.
         """
         known = list(entries)
         self.models = {entry.name: entry for entry in known if isinstance(entry, RecordedModel)}
@@ -197,8 +173,7 @@ class TapePlayer:
     def take(self, path: str, body: Any) -> Exchange:
         """Return the exchange that answers a request.
 
-        Raises:
-            ReplayMiss: There is none. The error shows the difference to the nearest request.
+        Raises `ReplayMiss` if there is none. The error shows the difference to the nearest request.
         """
         sought = canonicalize(path, body, datetime.now(UTC).astimezone())
         with self._lock:
@@ -228,9 +203,6 @@ class TapePlayer:
             f"{self._source} has no request like this one ({state}){cure}. "
             f"The nearest is request {number + 1}:\n{difference}"
         )
-
-
-# A folder of recordings: one file for each day, all of which are replayed together.
 
 
 SUFFIX = ".jsonl"
@@ -268,12 +240,12 @@ class FolderWriter:
             self._writer.add_exchange(exchange)
 
 
-def load_folder(folder: Path) -> list[TapeEntry]:
-    """Read all recordings of a folder.
+ExchangeWriter: TypeAlias = TapeWriter | FolderWriter
+"""What records exchanges."""
 
-    Raises:
-        UsageError: There is no such folder, it has no recording, or one of them cannot be read.
-    """
+
+def load_folder(folder: Path) -> list[TapeEntry]:
+    """Read all recordings of a folder. Raises `UsageError` if there is none, or one cannot be read."""
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         problem = f"has no recording (no file *{SUFFIX})" if folder.is_dir() else "is no folder"

@@ -6,18 +6,20 @@ now), and what `run_code` returned. What the code prints, on either stream, goes
 write reports too, and falsify its own result; that deceives only whoever asked for the result.
 """
 
-import ctypes
+import ast
+import builtins
 import json
+import linecache
 import os
-import signal
 import sys
+import traceback
 from io import TextIOWrapper
+from types import ModuleType, TracebackType
 from typing import Any
 
-from . import library, limits, seccomp
-from .interpreter import run_code
+from .confine import confine
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+FILE_NAME = "<code>"
 
 
 def main() -> None:
@@ -26,7 +28,7 @@ def main() -> None:
         plan: dict[str, Any] = json.load(stdin)
     reports = _redirect_streams()
     try:
-        _confine(plan)
+        confine(plan)
     except Exception as error:
         _report(reports, {"refused": f"{type(error).__name__}: {error}"})
         return
@@ -54,32 +56,43 @@ def _redirect_streams() -> int:
     return reports
 
 
-def _confine(plan: dict[str, Any]) -> None:
-    os.umask(0o077)
-    is_confined = bool(plan["landlock"] or plan["bubblewrap"])
-    limits.set_limits(plan["seconds"], plan["memory"], plan["file_size"], required=is_confined)
-    # Before the change of the user id: the rules open files that the other user may not be able to open.
-    rules = library.build_ruleset() if plan["landlock"] else None
-    if plan["user"] is not None:
-        folders = library.open_folders()
-        limits.switch_user(plan["user"])
-        library.keep_reachable(folders)
-    if sys.platform.startswith("linux"):
-        _set_process_option(_PR_SET_PDEATHSIG, int(signal.SIGKILL))  # end with the parent
-        # The change of the user id hid the open files and mappings of this process, which the parent measures.
-        _set_process_option(_PR_SET_DUMPABLE, 1)
-    if rules is not None:
-        rules.enforce()
-    if plan["seccomp"] is not None:
-        seccomp.install(plan["seccomp"])
-
-
-def _set_process_option(option: int, value: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"the kernel refused option {option} of the process")
-
-
 def _report(reports: int, content: dict[str, Any]) -> None:
     rest = json.dumps(content).encode() + b"\n"
     while rest:
         rest = rest[os.write(reports, rest) :]
+
+
+def run_code(code: str, max_chars: int) -> dict[str, str | None]:
+    """Run code; return its `value` (as text) and its `error`, both cut to `max_chars` characters."""
+    linecache.cache[FILE_NAME] = (len(code), None, code.splitlines(keepends=True), FILE_NAME)
+    try:
+        value = _run(code)
+        shown = None if value is None else repr(value)[:max_chars]
+        return {"value": shown, "error": None}
+    except SystemExit as end:  # leaving is an error only with an exit code other than 0
+        return {"value": None, "error": None if end.code in (None, 0) else f"SystemExit: {end.code}"[:max_chars]}
+    except BaseException as error:
+        return {"value": None, "error": _format_error(error)[-max_chars:]}
+
+
+def _run(code: str) -> Any:
+    module = ModuleType("__main__")
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module  # dataclasses and pickle look up the module of a class here
+    tree = ast.parse(code, FILE_NAME)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    body = compile(tree, FILE_NAME, "exec")
+    value = compile(ast.Expression(last.value), FILE_NAME, "eval") if isinstance(last, ast.Expr) else None
+    exec(body, module.__dict__)  # noqa: S102 (this is the sandbox)
+    return None if value is None else eval(value, module.__dict__)  # noqa: S307 (as above)
+
+
+def _format_error(error: BaseException) -> str:
+    """Return the traceback, from the first frame of the code on."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and place.tb_frame.f_code.co_filename != FILE_NAME:
+        place = place.tb_next
+    try:
+        return "".join(traceback.format_exception(type(error), error, place)).rstrip()
+    except BaseException:  # formatting the error raised another one
+        return type(error).__name__
