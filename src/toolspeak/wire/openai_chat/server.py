@@ -326,12 +326,10 @@ def _extra_fields(message: Message) -> dict[str, Any]:
     """Return the fields for vendor data on the parts of a message."""
     fields: dict[str, Any] = {}
     for part in message.parts:
-        if isinstance(part, Thinking) and (
-            details := as_list(get_vendor_data(part.extra, VENDOR).get(REASONING_DETAILS))
-        ):
+        data = get_vendor_data(part.extra, VENDOR) if isinstance(part, Thinking | Text) else {}
+        if isinstance(part, Thinking) and (details := as_list(data.get(REASONING_DETAILS))):
             fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
         elif isinstance(part, Text):
-            data = get_vendor_data(part.extra, VENDOR)
             fields |= {key: data[key] for key in data if key in TEXT_EXTRA_FIELDS}
     return fields
 
