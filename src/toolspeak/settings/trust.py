@@ -5,11 +5,9 @@ whole. Trust ends when the fingerprint changes.
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
 from pathlib import Path
 
-from toolspeak.settings.files import config_folder, read_object, write_atomically
+from toolspeak.settings.files import Environ, config_folder, read_object, write_object
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -33,7 +31,7 @@ class TrustDecision:
     is_trusted: bool
 
 
-def find_decision(project: ProjectFile, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
+def find_decision(project: ProjectFile, *, environ: Environ | None = None) -> TrustDecision | None:
     """Return the user's decision about a project's settings as they are now, or None if there is none."""
     try:
         decision = _read(_decision_file(project.path, environ))
@@ -43,7 +41,7 @@ def find_decision(project: ProjectFile, *, environ: Mapping[str, str] | None = N
     return decision if is_same else None
 
 
-def is_named_by_variable(project: ProjectFile, environ: Mapping[str, str]) -> bool:
+def is_named_by_variable(project: ProjectFile, environ: Environ) -> bool:
     """Whether `TOOLSPEAK_TRUST_PROJECT` names the project's folder.
 
     Raises:
@@ -58,7 +56,7 @@ def is_named_by_variable(project: ProjectFile, environ: Mapping[str, str]) -> bo
     return folder.resolve() == project.path.parent
 
 
-def save_decision(project: ProjectFile, *, trusted: bool, environ: Mapping[str, str] | None = None) -> Path:
+def save_decision(project: ProjectFile, *, trusted: bool, environ: Environ | None = None) -> Path:
     """Save the user's decision about a project's settings, and return the path of the file that holds it.
 
     Raises:
@@ -66,11 +64,11 @@ def save_decision(project: ProjectFile, *, trusted: bool, environ: Mapping[str, 
     """
     file = _decision_file(project.path, environ)
     content = {"path": str(project.path), "fingerprint": project.fingerprint, "trusted": trusted}
-    write_atomically(file, json.dumps(content, indent=2) + "\n")
+    write_object(file, content)
     return file
 
 
-def remove_decision(path: Path, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
+def remove_decision(path: Path, *, environ: Environ | None = None) -> TrustDecision | None:
     """Remove the decision about the nearest project in or above a folder. The project itself need not exist any more.
 
     Args:
@@ -89,19 +87,15 @@ def remove_decision(path: Path, *, environ: Mapping[str, str] | None = None) -> 
     return None
 
 
-def list_decisions(*, environ: Mapping[str, str] | None = None) -> list[TrustDecision]:
+def list_decisions(*, environ: Environ | None = None) -> list[TrustDecision]:
     """Return all decisions, by path."""
-    found = (_read(file) for file in _folder(environ).glob("*.json"))
+    found = map(_read, _decision_file(Path(), environ).parent.glob("*.json"))
     return sorted((each for each in found if each is not None), key=lambda each: each.path)
 
 
-def _folder(environ: Mapping[str, str] | None) -> Path:
-    return config_folder(environ) / "trust"
-
-
-def _decision_file(path: Path, environ: Mapping[str, str] | None) -> Path:
+def _decision_file(path: Path, environ: Environ | None) -> Path:
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return _folder(environ) / f"{name}.json"
+    return config_folder(environ) / "trust" / f"{name}.json"
 
 
 def _read(file: Path) -> TrustDecision | None:
