@@ -4,6 +4,11 @@
 answer in a format there is no tool: what is not checked here is checked by nobody. So a schema with a keyword that
 cannot be checked is refused with the request. `format` is only checked for dates, times and UUIDs: for all others it is
 a note, as JSON Schema has it.
+
+The two share helpers, but not one walker, because they disagree on more than their keywords. A call is checked against
+`enum` alone where there is one, a `$ref` is merged with what stands beside it, `oneOf` is `anyOf`, a list of types is a
+union, and a `Ref` fits everywhere; here all keywords of a schema hold at once, and `1.0` equals `1`. The check of a
+call is also on the path of every call, and stops at the first doubt without building any text.
 """
 
 import math

@@ -402,7 +402,7 @@ class SpanFold:
         if run is None or isinstance(own, RunStarted):
             self._drop_runs(path)
             outer = self._runs.get(path[:-1]) if path else None
-            agent = outer.name_tool(path[-1]) if outer is not None else "" if path else self._agent
+            agent = ("" if outer is None else outer.name_tool(path[-1])) if path else self._agent
             run = self._runs[path] = RunSpans(maker, agent)
         if isinstance(own, RunStarted | RunResumed):
             run.outer_call = self.find_call(path)

@@ -129,7 +129,8 @@ def _check_size(data: bytes, name: str, size: int | None = None) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str | None, mime: str | None) -> Media:
-    found = mime or _type_of_content(data)
+    by_content = (kind for place, mark, kind in _SIGNATURES if data.startswith(mark, place))
+    found = mime or next(by_content, None)
     if found is not None and not found.startswith("text/"):
         return Media(mime=found, data=data, name=name)
     named = found or _type_of_name(name)
@@ -141,10 +142,6 @@ def _from_bytes(data: bytes, name: str | None, mime: str | None) -> Media:
     if named.startswith("text/"):
         raise UsageError(f"{name or 'the attachment'} is not text in UTF-8 or UTF-16; convert it before")
     return Media(mime=named, data=data, name=name)
-
-
-def _type_of_content(data: bytes) -> str | None:
-    return next((mime for place, mark, mime in _SIGNATURES if data.startswith(mark, place)), None)
 
 
 def _type_of_name(name: str | None) -> str:
