@@ -23,7 +23,7 @@ from toolspeak.values.events import (
 from toolspeak.values.messages import Message, ToolCall
 from toolspeak.values.pieces import Answer, CallPiece, Piece
 from toolspeak.wire.errors import ErrorReport
-from toolspeak.wire.json_data import parse_object
+from toolspeak.wire.json_data import encode_arguments, parse_object
 
 
 class PieceBuffer:
@@ -132,6 +132,10 @@ class AnswerEncoder(ABC):
 
     content_type: str = "text/event-stream"
 
+    def __init__(self) -> None:
+        self._calls: dict[str, int] = {}  # the places of the calls that were begun, by their ids
+        self._has_arguments: set[str] = set()
+
     @abstractmethod
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -183,9 +187,12 @@ class AnswerEncoder(ABC):
     def _add_arguments(self, call_id: str, text: str) -> bytes:
         """Add JSON of a call's arguments. The call may be unknown, or complete already."""
 
-    @abstractmethod
     def _complete_call(self, call: ToolCall) -> bytes:
         """Write what was not written of a call, perhaps all of it."""
+        started = b"" if call.id in self._calls else self._start_call(call.id, call.name)
+        if call.id in self._has_arguments:
+            return started
+        return started + self._add_arguments(call.id, encode_arguments(call.arguments))
 
     @abstractmethod
     def _end(self, ended: TurnEnded) -> bytes: ...

@@ -14,7 +14,7 @@ from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part,
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.anthropic_messages.client import VENDOR
-from toolspeak.wire.chat_request import AnswerFormat, ChatRequest, read_answer_format
+from toolspeak.wire.chat_request import ChatRequest, read_answer_format
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
@@ -33,7 +33,6 @@ from toolspeak.wire.json_data import (
     as_text,
     build_extra,
     dump_compact,
-    encode_arguments,
     encode_references,
     get_vendor_data,
 )
@@ -58,9 +57,13 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     tools, vendor_tools = _read_tools(fields)
     choice, parallel = _read_choice(fields, tools, vendor_tools)
     extra = fields.other_fields(_KNOWN_FIELDS)
+    parts = read_content(fields, "system", _read_text) if fields.value("system") else ()
+    system = [Message(role="system", parts=parts)] if parts else []
+    config = fields.optional_object("output_config")
+    answer_format = config.optional_object("format") if config is not None else None
     return ChatRequest(
         model=model,
-        messages=(*_read_system(fields), *_BlockReader().read(fields)),
+        messages=(*system, *_BlockReader().read(fields)),
         tools=tools,
         choice=choice,
         parallel=parallel,
@@ -70,7 +73,8 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         top_p=fields.number("top_p", maximum=1),
         stop=fields.texts("stop_sequences", maximum=MAX_STOP_TEXTS),
         include_usage=True,
-        answer_format=_read_answer_format(fields),
+        # `output_config` has replaced `output_format`.
+        answer_format=read_answer_format(answer_format or fields.optional_object("output_format")),
         extra={**extra, "tools": vendor_tools} if vendor_tools else extra or None,
     )
 
@@ -131,18 +135,6 @@ def _read_choice(
             return ToolChoice(mode="named", names=(name,)), parallel
         case other:
             raise chosen.error("type", f"{other!r} is none of auto, any, tool, none")
-
-
-def _read_answer_format(fields: Fields) -> AnswerFormat | None:
-    """Read the form of the answer, from the field of now or from the one that it replaced."""
-    config = fields.optional_object("output_config")
-    given = config.optional_object("format") if config is not None else None
-    return read_answer_format(given or fields.optional_object("output_format"))
-
-
-def _read_system(fields: Fields) -> list[Message]:
-    parts = read_content(fields, "system", _read_text) if fields.value("system") else ()
-    return [Message(role="system", parts=parts)] if parts else []
 
 
 class _BlockReader:
@@ -240,11 +232,6 @@ def _stand_in(block: Fields, text: str) -> Text:
     return Text(text=text, extra=Extra(vendor=VENDOR, data=block.data))
 
 
-def _read_search_result(block: Fields) -> Text:
-    texts = [each.text("text") for each in block.objects("content", required=True)]
-    return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
-
-
 def _read_assistant_block(block: Fields) -> Part:
     match block.text("type"):
         case "text":
@@ -265,7 +252,8 @@ def _read_content_block(block: Fields) -> Part:
         case "image" | "document" as kind:
             return _read_media(block, kind)
         case "search_result":
-            return _read_search_result(block)
+            texts = [each.text("text") for each in block.objects("content", required=True)]
+            return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
         case _:
             return Opaque(vendor=VENDOR, data=block.data)
 
@@ -313,13 +301,12 @@ class Encoder(AnswerEncoder):
     def __init__(
         self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:
+        super().__init__()
         self._whole: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": model}
         self._blocks = 0
         self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
         self._thinking_blocks: list[int] = []
-        self._calls: dict[str, int] = {}  # index of a call's block, by the id of the call
         self._unready: set[str] = set()
-        self._has_arguments: set[str] = set()
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -368,10 +355,7 @@ class Encoder(AnswerEncoder):
         return _delta(self._calls[call_id], {"type": "input_json_delta", "partial_json": text})
 
     def _complete_call(self, call: ToolCall) -> bytes:
-        data = b"" if call.id in self._calls else self._start_call(call.id, call.name)
-        if call.id not in self._has_arguments:
-            data += self._add_arguments(call.id, encode_arguments(call.arguments))
-        return data + self._close_call(call.id)
+        return super()._complete_call(call) + self._close_call(call.id)
 
     def _end(self, ended: TurnEnded) -> bytes:
         data = self._close_open_block() + b"".join(self._close_call(call_id) for call_id in self._calls)

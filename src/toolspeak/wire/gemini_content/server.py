@@ -307,10 +307,7 @@ class ContentReader:
     def _read_answer_part(self, part: Fields) -> Part:
         if part.value("functionCall") is not None:
             return self._read_call(part, part.object("functionCall"))
-        if part.value("text") is not None:
-            build = Thinking if part.flag("thought", False) else Text
-            return build(text=part.text("text"), extra=build_extra(VENDOR, part_data(part.data)))
-        return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
+        return _read_content(part, Thinking if part.value("text") is not None and part.flag("thought", False) else Text)
 
     def _read_call(self, part: Fields, given: Fields) -> Call:
         call_id = given.optional_text("id") or self._make_id()
@@ -330,9 +327,7 @@ class ContentReader:
     def _read_user_part(self, part: Fields) -> Part:
         if part.value("functionResponse") is not None:
             return self._read_result(part, part.object("functionResponse"))
-        if part.value("text") is not None:
-            return Text(text=part.text("text"), extra=build_extra(VENDOR, part_data(part.data)))
-        return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
+        return _read_content(part, Text)
 
     def _read_result(self, part: Fields, given: Fields) -> Result:
         call_id, name = given.optional_text("id"), given.optional_text("name")
@@ -351,6 +346,12 @@ class ContentReader:
         media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
         texts = (Text(text=text),) if text or not media else ()
         return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=build_extra(VENDOR, data))
+
+
+def _read_content(part: Fields, text_type: type[Text] | type[Thinking]) -> Part:
+    if part.value("text") is not None:
+        return text_type(text=part.text("text"), extra=build_extra(VENDOR, part_data(part.data)))
+    return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
 
 
 def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -401,6 +402,7 @@ class Encoder(AnswerEncoder):
     def __init__(
         self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:
+        super().__init__()
         self._whole: dict[str, Any] = {"modelVersion": model, "responseId": id}
         self._is_array = request is not None and request.stream and request.stream_form == "array"
         self._is_first = True

@@ -629,23 +629,17 @@ class Decoder(AnswerDecoder):
                 read_whole_call(as_object(call), place, self._vendor) for place, call in enumerate(as_list(calls))
             ]
         elif calls:
-            lone_arguments = self._read_pieces(as_list(calls))
-            self._lone_arguments = lone_arguments if is_common and not refusal else ""
+            read = [self._calls.read(as_object(piece)) for piece in as_list(calls)]
+            self._lone_arguments = read[0] if len(read) == 1 and is_common and not refusal else ""
         if is_common:
             return bool(refusal or calls)
         if legacy := delta.get("function_call"):
             self._calls.read({"index": 0, "function": legacy})
         for field in TEXT_EXTRA_FIELDS:
             if value := delta.get(field):
-                self._add_text_extra(field, value)
+                kept = self._text_extra.get(field)
+                self._text_extra[field] = [*as_list(kept), *as_list(value)] if isinstance(kept, list) else value
         return any(delta[field] for field in delta if field not in ("role", "content"))
-
-    def _read_pieces(self, pieces: list[Any]) -> str:
-        """Read pieces of calls. If there is one that has nothing but arguments, return them; else an empty text."""
-        arguments = ""
-        for piece in pieces:
-            arguments = self._calls.read(as_object(piece))
-        return arguments if len(pieces) == 1 else ""
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))
@@ -675,12 +669,6 @@ class Decoder(AnswerDecoder):
                 last[key] += value
             elif value is not None:
                 last[key] = value
-
-    def _add_text_extra(self, field: str, value: Any) -> None:
-        kept = self._text_extra.get(field)
-        if isinstance(kept, list):
-            value = [*as_list(kept), *as_list(value)]
-        self._text_extra[field] = value
 
     def _build_parts(self) -> list[Part]:
         parts: list[Part] = []

@@ -235,13 +235,12 @@ class Encoder(AnswerEncoder):
     def __init__(
         self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
     ) -> None:
+        super().__init__()
         self._whole = {"id": id, "object": "chat.completion", "created": created, "model": model}
         self._include_usage = include_usage
         self._chunk_head: dict[str, Any] = {**self._whole, "object": "chat.completion.chunk"}
         # Everything up to the delta is the same in every chunk.
         self._head = f'{dump_compact(self._chunk_head)[:-1]},"choices":[{{"index":0,"delta":'
-        self._calls: dict[str, int] = {}
-        self._has_arguments: set[str] = set()
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -282,12 +281,6 @@ class Encoder(AnswerEncoder):
             return b""
         self._has_arguments.add(call_id)
         return self._call_chunk(self._calls[call_id], {"function": {"arguments": text}})
-
-    def _complete_call(self, call: ToolCall) -> bytes:
-        started = b"" if call.id in self._calls else self._start_call(call.id, call.name)
-        if call.id in self._has_arguments:
-            return started
-        return started + self._add_arguments(call.id, encode_arguments(call.arguments))
 
     def _end(self, ended: TurnEnded) -> bytes:
         # The vendor's data is known only now; in this API its position in the stream does not matter.

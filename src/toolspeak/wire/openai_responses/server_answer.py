@@ -190,6 +190,7 @@ class ItemStream(AnswerEncoder):
     """Writes the items of a streamed answer."""
 
     def __init__(self, builder: ItemBuilder) -> None:
+        super().__init__()
         self._builder = builder
         self._summarizes = builder.summarizes
         self._items: dict[int, dict[str, Any]] = {}  # as they are in the whole answer, if complete, by their indexes
@@ -198,7 +199,7 @@ class ItemStream(AnswerEncoder):
         self._open: Literal["message", "reasoning", ""] = ""
         self._texts: list[str] = []  # of the open item
         self._head: dict[str, Any] = {}  # the fields of all events of the open item
-        self._calls: dict[str, _OpenCall] = {}
+        self._open_calls: dict[str, _OpenCall] = {}
         self._closed_calls: set[str] = set()
 
     def _event(self, kind: str, **fields: Any) -> bytes:
@@ -265,12 +266,12 @@ class ItemStream(AnswerEncoder):
         events = self._close_open_item()
         form = self._builder.find_form(name)
         call = _OpenCall(call_id, form, self._count, self._builder.build_id(form.kind, self._count))
-        self._calls[call_id] = call
+        self._open_calls[call_id] = call
         return events + self._add_item(form.build_item(call.item_id, call_id, "", "in_progress"), call.index)
 
     def _add_arguments(self, call_id: str, text: str) -> bytes:
         """Return the events of more JSON of a call's arguments. A custom tool's client is sent the text within it."""
-        call = self._calls.get(call_id)
+        call = self._open_calls.get(call_id)
         if call is None:
             return b""
         return self._add_call_text(call, text if call.raw is None else call.raw.feed(text))
@@ -278,8 +279,8 @@ class ItemStream(AnswerEncoder):
     def _complete_call(self, call: ToolCall) -> bytes:
         if call.id in self._closed_calls:
             return b""
-        events = b"" if call.id in self._calls else self._start_call(call.id, call.name)
-        opened = self._calls[call.id]
+        events = b"" if call.id in self._open_calls else self._start_call(call.id, call.name)
+        opened = self._open_calls[call.id]
         if opened.raw is not None or not opened.texts:
             whole = opened.form.encode_arguments(call)
             if whole.startswith(opened.text):
@@ -289,7 +290,7 @@ class ItemStream(AnswerEncoder):
 
     def _close_calls(self) -> bytes:
         """Return the events that end calls which were begun and did not become ready."""
-        return b"".join(self._close_call(call, "incomplete") for call in [*self._calls.values()])
+        return b"".join(self._close_call(call, "incomplete") for call in [*self._open_calls.values()])
 
     def _add_call_text(self, call: _OpenCall, text: str) -> bytes:
         if not text:
@@ -298,7 +299,7 @@ class ItemStream(AnswerEncoder):
         return self._event(f"{_text_event(call)}.delta", item_id=call.item_id, output_index=call.index, delta=text)
 
     def _close_call(self, call: _OpenCall, status: str) -> bytes:
-        del self._calls[call.call_id]
+        del self._open_calls[call.call_id]
         self._closed_calls.add(call.call_id)
         whole: dict[str, Any] = {call.form.text_field: call.text}
         head = {"item_id": call.item_id, "output_index": call.index}

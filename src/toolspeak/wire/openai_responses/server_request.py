@@ -12,7 +12,7 @@ from typing import Any
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
-from toolspeak.wire.chat_request import AnswerFormat, ChatRequest, ToolNamespace, read_answer_format
+from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
     FieldError,
@@ -29,7 +29,6 @@ from toolspeak.wire.fields import (
 from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra
 from toolspeak.wire.media import decode_base64
 from toolspeak.wire.openai_responses.names import (
-    CUSTOM_CALL,
     ENCRYPTED_REASONING,
     GRAMMAR_KEYWORD,
     VENDOR,
@@ -67,7 +66,11 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     reader.read(fields)
     choice = _read_choice(fields, reader)
     remaining = {tool.name for tool in reader.tools}
-    extra = fields.other_fields(_KNOWN_FIELDS) | _read_includes(fields)
+    extra = fields.other_fields(_KNOWN_FIELDS)
+    # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
+    if others := [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]:
+        extra["include"] = others
+    text = fields.optional_object("text")
     return ChatRequest(
         model=fields.text("model"),
         messages=read_messages(fields),
@@ -80,20 +83,9 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         temperature=fields.number("temperature", maximum=2),
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
-        answer_format=_read_answer_format(fields),
+        answer_format=read_answer_format(text.optional_object("format")) if text is not None else None,
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
-
-
-def _read_includes(fields: Fields) -> dict[str, Any]:
-    # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
-    others = [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]
-    return {"include": others} if others else {}
-
-
-def _read_answer_format(fields: Fields) -> AnswerFormat | None:
-    text = fields.optional_object("text")
-    return read_answer_format(text.optional_object("format")) if text is not None else None
 
 
 # Tools
@@ -251,9 +243,12 @@ class _ItemReader:
                 self._read_message(item)
             case "reasoning":
                 self._parts.append(_read_reasoning(item))
-            case "function_call" | "custom_tool_call" as kind:
-                call = _read_function_call(item) if kind == "function_call" else _read_custom_call(item)
-                self._parts.append(call)
+            case "function_call":
+                data = item.other_fields({"type", "status", "call_id", "name", "arguments"})
+                self._parts.append(_build_call(item, read_arguments(item), data))
+            case "custom_tool_call" as kind:
+                data = {**item.other_fields({"status", "call_id", "name", "input"}), "type": kind}
+                self._parts.append(_build_call(item, {CUSTOM_PARAMETER: item.text("input")}, data))
             case "function_call_output" | "custom_tool_call_output":
                 self._end_message()
                 self._read_result(item)
@@ -334,16 +329,6 @@ def _read_reasoning(item: Fields) -> Thinking:
     return Thinking(
         text=("" if content else "\n\n").join(texts), extra=build_extra(VENDOR, item.other_fields({"type", "status"}))
     )
-
-
-def _read_function_call(item: Fields) -> Call:
-    arguments = read_arguments(item)
-    return _build_call(item, arguments, item.other_fields({"type", "status", "call_id", "name", "arguments"}))
-
-
-def _read_custom_call(item: Fields) -> Call:
-    data = item.other_fields({"status", "call_id", "name", "input"})
-    return _build_call(item, {CUSTOM_PARAMETER: item.text("input")}, {**data, "type": CUSTOM_CALL})
 
 
 def _build_call(item: Fields, arguments: dict[str, Any], data: dict[str, Any]) -> Call:
