@@ -83,8 +83,7 @@ def _home_folder(environ: Environ | None) -> Path:
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that a reader finds the old text or the new one, never half of either.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises `UsageError` if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -60,15 +60,8 @@ def load(path: Path | str | None = None, *, environ: Environ | None = None) -> S
 def load_with_project(search: ProjectSearch, *, trusted: bool, environ: Environ | None = None) -> Settings:
     """Read the settings with those of a project, of which only harmless ones count if it is not trusted.
 
-    `Settings.ignored` lists what did not count, and why.
-
-    Args:
-        search: The project's settings file, from `find_project`.
-        trusted: Whether the user trusts the project.
-        environ: The environment variables; by default those of this process.
-
-    Raises:
-        UsageError: A setting is wrong, or a trusted project sets what no project may set.
+    `Settings.ignored` lists what did not count, and why. Raises `UsageError` if a setting is wrong, or if a trusted
+    project sets what no project may set.
     """
     variables = os.environ if environ is None else environ
     user = _read_user_file(environ)

@@ -86,15 +86,9 @@ class ProjectSearch:
 
 
 def find_project(path: Path, environ: Environ | None = None) -> ProjectSearch:
-    """Find the settings of a project.
+    """Find the settings of a project: a file, or in a folder or above it the nearest file with settings of toolspeak.
 
-    Args:
-        path: A settings file, or a folder: the nearest `toolspeak.toml`, or `pyproject.toml` with a table for
-            toolspeak, in this folder or above it.
-        environ: The environment variables; by default those of this process.
-
-    Raises:
-        UsageError: The file cannot be read, or has an unknown setting or a value that a setting does not take.
+    Raises `UsageError` if the file cannot be read, or has an unknown setting or a value that a setting does not take.
     """
     start = path.absolute()
     if start.is_file():
@@ -125,8 +119,7 @@ def find_project(path: Path, environ: Environ | None = None) -> ProjectSearch:
 def check_allowed(project: ProjectFile) -> None:
     """Check that a project sets nothing that is the user's alone, however much the user trusts it.
 
-    Raises:
-        UsageError: The project approves every call, redefines a built-in endpoint, or uses the key of one.
+    Raises `UsageError` if the project approves every call, redefines a built-in endpoint, or uses the key of one.
     """
     where = project.where
     if project.values.get("approve") == "always":
@@ -154,9 +147,7 @@ def check_allowed(project: ProjectFile) -> None:
 def select_harmless(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """Return the settings that count without trust: a built-in dialect, the threads, and limits lower than the user's.
 
-    Args:
-        values: The settings of a project.
-        limits: The limits that hold without the project.
+    `limits` are those that hold without the project.
     """
     return {name: value for name, value in values.items() if _is_harmless(name, value, limits)}
 
@@ -179,8 +170,7 @@ def _is_harmless(name: str, value: Any, limits: Limits) -> bool:
 def read_text(path: Path) -> str | None:
     """Return the text of a settings file, or None if there is no such file.
 
-    Raises:
-        UsageError: The file cannot be read, or is not UTF-8.
+    Raises `UsageError` if the file cannot be read, or is not UTF-8.
     """
     content = _read_content(path)
     return None if content is None else _decode(content, path)
@@ -199,11 +189,7 @@ def read_settings(table: Mapping[str, Any], path: Path, where: str, environ: Env
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """Parse the text of a settings file.
-
-    Raises:
-        UsageError: The text is not TOML.
-    """
+    """Parse the text of a settings file. Raises `UsageError` if the text is not TOML."""
     import tomllib  # imported with the first file
 
     try:

@@ -149,16 +149,9 @@ _RESERVED_ENDPOINT_NAMES = {"local", "http", "https"}
 
 
 def check_value(setting: SettingType, name: str, value: Any, where: str) -> Any:
-    """Return the value of a setting.
+    """Return the value of a setting, such as `limits.turns`, as it was written in a file or variable.
 
-    Args:
-        setting: The type of the setting.
-        name: The setting's full name, such as `limits.turns`.
-        value: The value as it was written.
-        where: The file or variable it was written in, for errors.
-
-    Raises:
-        UsageError: The setting does not take this value.
+    Raises `UsageError` if the setting does not take this value.
     """
     try:
         return setting.check(value)

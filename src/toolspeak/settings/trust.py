@@ -44,8 +44,7 @@ def find_decision(project: ProjectFile, *, environ: Environ | None = None) -> Tr
 def is_named_by_variable(project: ProjectFile, environ: Environ) -> bool:
     """Whether `TOOLSPEAK_TRUST_PROJECT` names the project's folder.
 
-    Raises:
-        UsageError: The variable is not the path of a folder.
+    Raises `UsageError` if the variable is not the path of a folder.
     """
     value = environ.get(TRUST_VARIABLE, "").strip()
     if not value:
@@ -59,8 +58,7 @@ def is_named_by_variable(project: ProjectFile, environ: Environ) -> bool:
 def save_decision(project: ProjectFile, *, trusted: bool, environ: Environ | None = None) -> Path:
     """Save the user's decision about a project's settings, and return the path of the file that holds it.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises `UsageError` if the file cannot be written.
     """
     file = _decision_file(project.path, environ)
     content = {"path": str(project.path), "fingerprint": project.fingerprint, "trusted": trusted}
@@ -69,14 +67,9 @@ def save_decision(project: ProjectFile, *, trusted: bool, environ: Environ | Non
 
 
 def remove_decision(path: Path, *, environ: Environ | None = None) -> TrustDecision | None:
-    """Remove the decision about the nearest project in or above a folder. The project itself need not exist any more.
+    """Remove the decision about a settings file, or about the nearest project in or above a folder, and return it.
 
-    Args:
-        path: The folder, or a settings file.
-        environ: The environment variables; by default those of this process.
-
-    Returns:
-        The decision that was removed, or None if there was none.
+    The project itself need not exist any more. Returns None if there was no decision.
     """
     start = path.resolve()
     for candidate in (start, *(folder / name for folder in (start, *start.parents) for name in PROJECT_FILES)):

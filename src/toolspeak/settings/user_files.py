@@ -27,8 +27,7 @@ from toolspeak.values.frozen import frozen
 def save_calibrated_dialect(endpoint: str, model: str, dialect: str, *, environ: Environ | None = None) -> Path:
     """Save the best dialect for a model at an endpoint, and return the file's path.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises `UsageError` if the file cannot be written.
     """
     path = _dialect_file(endpoint, model, environ)
     write_object(path, {"endpoint": endpoint, "model": model, "dialect": dialect})
@@ -48,8 +47,7 @@ def load_calibrated_dialect(endpoint: str, model: str, *, environ: Environ | Non
 def forget_calibrated_dialect(endpoint: str, model: str, *, environ: Environ | None = None) -> bool:
     """Delete what was saved for a model at an endpoint, and return whether there was anything.
 
-    Raises:
-        UsageError: The file cannot be deleted.
+    Raises `UsageError` if the file cannot be deleted.
     """
     path = _dialect_file(endpoint, model, environ)
     try:
@@ -99,11 +97,7 @@ def find_pin(identity: str, *, environ: Environ | None = None) -> ServerPin | No
 
 
 def save_pin(pin: ServerPin, *, environ: Environ | None = None) -> None:
-    """Save what is known of a server.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Save what is known of a server. Raises `UsageError` if the file cannot be written."""
     kept = ("name", "place", "tools", "changed", "trust_hints")
     write_object(_pin_file(pin.identity, environ), {name: getattr(pin, name) for name in kept})
 
@@ -156,11 +150,7 @@ def find_login(identity: str, *, environ: Environ | None = None) -> LoginData | 
 
 
 def save_login(identity: str, login: LoginData, *, environ: Environ | None = None) -> None:
-    """Save a login instead of the one that was saved before.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Save a login instead of the one that was saved before. Raises `UsageError` if the file cannot be written."""
     write_object(login_file(identity, environ), login)
 
 

@@ -53,12 +53,9 @@ def read_trace_parent(header: str) -> TraceParent | None:
 def build_exchange_spans(
     report: Mapping[str, Any], parent: TraceParent | None = None, *, content: bool = False
 ) -> list[TraceSpan]:
-    """Return the spans of an exchange that has ended.
+    """Return the spans of an exchange that has ended, below the span of the client.
 
-    Args:
-        report: The report.
-        parent: The span of the client.
-        content: Whether spans hold what was asked and answered.
+    `content`: they hold what was asked and answered.
     """
     request_id: str = report["id"]
     trace_id = make_trace_id(request_id) if parent is None else parent.trace_id

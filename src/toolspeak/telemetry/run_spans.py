@@ -64,19 +64,11 @@ MAX_NAME_CHARS = 200
 
 
 class SpanMaker:
-    """Begins and ends spans.
-
-    Attributes:
-        has_content: Whether spans hold what models, tools and users wrote.
-        seed: What ids of spans are made of: the id of the run.
-        now: The time.
-        on_start: Called with each span when it begins.
-        on_end: Called with each span when it has ended.
-    """
+    """Begins and ends spans, and calls `on_start` and `on_end` with each."""
 
     def __init__(self, *, has_content: bool) -> None:
-        self.has_content = has_content
-        self.seed = ""
+        self.has_content = has_content  # whether spans hold what models, tools and users wrote
+        self.seed = ""  # what ids of spans are made of: the id of the run
         self.now = 0
         self.on_start: SpanListener | None = None
         self.on_end: SpanListener | None = None
@@ -115,16 +107,11 @@ class SpanMaker:
 
 
 class RunSpans:
-    """The open spans of one run, and what its facts say.
-
-    Attributes:
-        calls: The spans of calls that run, by the ids of the calls.
-        outer_call: The span of the call that the run is a part of, if there is one.
-    """
+    """The open spans of one run, and what its facts say."""
 
     def __init__(self, maker: SpanMaker, agent: str) -> None:
         self._maker = maker
-        self.outer_call: TraceSpan | None = None
+        self.outer_call: TraceSpan | None = None  # the call that the run is a part of, if there is one
         self._agent = agent
         self._started: RunStarted | None = None
         self._tools: dict[str, ToolSpec] = {}
@@ -134,7 +121,7 @@ class RunSpans:
         self._turn: TraceSpan | None = None
         self._model = ""
         self._last = 0  # when the fact before this one happened
-        self.calls: dict[str, TraceSpan] = {}
+        self.calls: dict[str, TraceSpan] = {}  # those that run, by the ids of the calls
 
     def add(self, fact: OwnFact) -> None:
         """Add the next fact of the run."""

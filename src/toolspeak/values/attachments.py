@@ -83,14 +83,7 @@ def file(source: AttachmentSource, *, name: str | None = None, mime: str | None 
 def attach(source: object, *, label: str, name: str | None = None, mime: str | None = None) -> Media:
     """Return a file to send with a message, as `file` does.
 
-    Args:
-        source: The path, the address or the bytes of the file.
-        label: How the user gave the source, for errors: `file('x.pdf')`, or `-a x.pdf` on the command line.
-        name: The name that the model sees; by default that of the path or the address.
-        mime: The type, where neither the content nor the name shows it.
-
-    Raises:
-        UsageError: As for `file`.
+    `label` says for errors how the user gave the source: `file('x.pdf')`, or `-a x.pdf` on the command line.
     """
     if isinstance(source, bytes):
         return _from_bytes(_check_size(source, name or "the attachment"), name, mime)

@@ -124,10 +124,7 @@ class Coercion(Validation):
     def coerce(self, value: Any, schema: Any, in_union: bool = False) -> Any:
         """Return a part of the value in the form that `schema` asks for, or unchanged.
 
-        Args:
-            value: The part.
-            schema: The schema.
-            in_union: Whether other alternatives may coerce the same part again, so that the result is worth keeping.
+        `in_union`: other alternatives may coerce the same part again, so that the result is worth keeping.
         """
         if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
             return value

@@ -25,13 +25,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
     try:
         value = parse_json(text)
     except (ValueError, RecursionError):
-        return _parse_padded(text)
+        stripped = text.strip()
+        return parse_object(stripped) if stripped != text and stripped.startswith("{") else None
     return cast("dict[str, Any]", value) if type(value) is dict else None
-
-
-def _parse_padded(text: str) -> dict[str, Any] | None:
-    stripped = text.strip()
-    return parse_object(stripped) if stripped != text and stripped.startswith("{") else None
 
 
 def as_object(value: Any) -> dict[str, Any]:

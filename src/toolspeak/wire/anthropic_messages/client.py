@@ -264,12 +264,13 @@ def explain_unsupported(media: Media) -> str | None:
 
 def _media_block(media: Media) -> dict[str, Any]:
     title = {"title": media.name} if media.name else {}
-    is_image = media.mime.startswith("image/")
-    if media.data is None and media.url is not None and (is_image or media.mime == "application/pdf"):
+    is_image, is_document = media.mime.startswith("image/"), media.mime == "application/pdf"
+    source: dict[str, Any] | None = None
+    if media.data is None and media.url is not None and (is_image or is_document):
         source = {"type": "url", "url": media.url}
-        return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **title}
-    if media.data is not None and (media.mime in IMAGE_TYPES or media.mime == "application/pdf"):
+    elif media.data is not None and (media.mime in IMAGE_TYPES or is_document):
         source = {"type": "base64", "media_type": media.mime, "data": to_base64(media)}
+    if source is not None:
         return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **title}
     if text := (decode_text(media) or "").strip():
         return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **title}

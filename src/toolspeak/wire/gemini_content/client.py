@@ -306,6 +306,10 @@ class _TextPart:
         self.texts: list[str] = []
         self.data: dict[str, Any] = {}
 
+    def build(self, vendor: str) -> Part:
+        text, extra = "".join(self.texts), build_extra(vendor, self.data)
+        return Thinking(text=text, extra=extra) if self.is_thought else Text(text=text, extra=extra)
+
 
 class Decoder(AnswerDecoder):
     """Reads one answer. `tools` are not needed: the arguments of every call are an object."""
@@ -327,7 +331,7 @@ class Decoder(AnswerDecoder):
 
     def close(self) -> Answer:
         """Return the whole message, as far as it arrived."""
-        parts = [self._build_text(part) if isinstance(part, _TextPart) else part for part in self._parts]
+        parts = [part.build(self._vendor) if isinstance(part, _TextPart) else part for part in self._parts]
         return Answer(parts=tuple(parts), finish=self._finish_reason(), usage=_read_usage(self._usage))
 
     def _read_event(self, event: dict[str, Any]) -> None:
@@ -388,11 +392,6 @@ class Decoder(AnswerDecoder):
         if not content or not mime:
             return None
         return Media(mime=mime, data=content, extra=build_extra(self._vendor, data))
-
-    def _build_text(self, part: _TextPart) -> Part:
-        text = "".join(part.texts)
-        extra = build_extra(self._vendor, part.data)
-        return Thinking(text=text, extra=extra) if part.is_thought else Text(text=text, extra=extra)
 
     def _finish_reason(self) -> FinishReason:
         if not self.ended:

@@ -55,11 +55,9 @@ _KNOWN_SETTINGS = frozenset("maxOutputTokens temperature topP seed stopSequences
 
 
 def read_request(body: Any, path: str = "") -> ChatRequest:
-    """Read a request. Raises `UsageError` that names the wrong field.
+    """Read a request; its path holds the name of the model, and how the answer is sent.
 
-    Args:
-        body: The body.
-        path: The path with its query. It holds the name of the model, and how the answer is sent.
+    Raises `UsageError` that names the wrong field.
     """
     fields = Fields(normalize_request(body, _KNOWN_FIELDS))
     where, _, query = path.partition("?")
@@ -186,12 +184,7 @@ _UNDERSCORE = re.compile(r"(?<=[a-z])_([a-z])")
 
 
 def normalize_request(body: Any, fields: Collection[str]) -> Any:
-    """Return the body of a request with all names in one form, and lists where the API has lists.
-
-    Args:
-        body: The body.
-        fields: The fields of the request that are read. What the others contain is left as it is.
-    """
+    """Return a body with names in one form, and lists where the API has lists. Only `fields` are read, and changed."""
     return _normalize_object(cast("dict[str, Any]", body), fields) if isinstance(body, dict) else body
 
 

@@ -422,7 +422,8 @@ class Decoder(AnswerDecoder):
 
     def _read_part_event(self, item: _AnswerItem, kind: str, event: dict[str, Any]) -> None:
         """Read an event about a part of an item."""
-        part = _part_index(event)
+        index = event.get("content_index", event.get("summary_index"))
+        part = index if isinstance(index, int) else 0
         match kind.removeprefix("response."):
             case "output_text.delta" | "refusal.delta" if item.kind == "message":
                 self._add_text(item, part, as_text(event.get("delta")))
@@ -482,8 +483,12 @@ class Decoder(AnswerDecoder):
             self._close_arguments(item)
 
     def _close_arguments(self, item: _AnswerItem) -> None:
-        """End the arguments of a custom tool's call, if all of its text has arrived."""
-        if item.kind == CUSTOM_CALL and item.is_done and not item.closing and not self._is_cut(item):
+        """End the arguments of a custom tool's call, if all of its text has arrived.
+
+        Whether it was cut is said by its own status, or else by that of the answer.
+        """
+        is_cut = (item.status or self._status) == "incomplete"
+        if item.kind == CUSTOM_CALL and item.is_done and not item.closing and not is_cut:
             item.closing = CLOSE_ARGUMENTS
             self._out.add_call(item.call, "", "", CLOSE_ARGUMENTS)
 
@@ -559,10 +564,6 @@ class Decoder(AnswerDecoder):
             index=item.call, id=item.call_id, name=item.name, arguments=text, extra=build_extra(self._vendor, fields)
         )
 
-    def _is_cut(self, item: _AnswerItem) -> bool:
-        """Whether an item ended before it was complete, by its own status or else by that of the answer."""
-        return (item.status or self._status) == "incomplete"
-
     def _parameter(self, item: _AnswerItem) -> str:
         return self._raw.get(item.name, CUSTOM_PARAMETER)
 
@@ -587,11 +588,6 @@ def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = (
     decoder = Decoder(vendor, tools)
     decoder.read_body(response)
     return decoder.close()
-
-
-def _part_index(event: dict[str, Any]) -> int:
-    index = event.get("content_index", event.get("summary_index"))
-    return index if isinstance(index, int) else 0
 
 
 def _other_fields(data: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:

@@ -106,13 +106,7 @@ def _reasoning_part(text: str, *, summarizes: bool) -> dict[str, Any]:
 
 
 class ItemBuilder:
-    """Builds the items of a whole answer out of its message.
-
-    Args:
-        answer_id: What the ids of items have in common.
-        forms: How the tools were offered.
-        summarizes: Whether reasoning is written as a summary.
-    """
+    """Builds the items of a whole answer out of its message. The ids of all items have `answer_id` in common."""
 
     def __init__(self, answer_id: str, forms: Mapping[str, CallForm], *, summarizes: bool) -> None:
         self._answer_id = answer_id
