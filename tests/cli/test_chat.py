@@ -30,7 +30,7 @@ from tests.cli.terminal import (
 )
 from tests.models.server import Server, answers, plays
 from tests.pages import ROOT
-from tests.test_plugins import install
+from tests.settings.test_plugins import install
 from toolspeak import codec
 from toolspeak.testing import ScriptedReply, calls, says
 from toolspeak.values.messages import Message

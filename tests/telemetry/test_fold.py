@@ -104,6 +104,18 @@ def test_any_facts_in_any_order_give_spans_that_end_within_their_parents(facts: 
     check(build_spans(timed, content=True))
 
 
+def test_an_inner_run_that_is_resumed_ends_the_spans_that_were_open():
+    started = RunStarted(run_id="r", model="openai:gpt", dialect="python", messages=())
+    facts = [started, ToolStarted(call_id="a"), put_inside(started, ["a"]), put_inside(RunResumed(), ["a"])]
+    spans = build_spans([(fact, 10 * number) for number, fact in enumerate(facts, 1)])
+    check(spans)
+    assert [(span.name, span.start, span.end) for span in spans if span.parent_id != spans[0].id] == [
+        ("invoke_agent", 10, 40),
+        ("invoke_agent", 30, 30),
+        ("invoke_agent", 40, 40),
+    ]
+
+
 @cache
 def recorded() -> list[list[tuple[Fact, int]]]:
     """Return the facts of runs of all sorts: nested, resumed, cancelled, restarted, …"""

@@ -310,7 +310,7 @@ def test_an_error_in_a_stream_is_read_by_anthropic(server: Server, anthropic_cli
 def test_what_openai_sends_is_read(server: Server, openai_client: openai.OpenAI):
     server.answer = openai_encoder().response(assistant("Hi"), "stop")
     said = openai_client.chat.completions.create(**OPENAI_ASKS).choices[0].message
-    assert server.path == "/v1" + openai_chat.PATH
+    assert server.path == "/v1" + openai_chat.PATHS[0]
     asked = openai_chat.read_request(server.asked)
     assert (asked.messages, asked.tools) == ((system("Be brief."), user("Hi")), (NOW,))
     assert (asked.choice, asked.parallel, asked.max_tokens) == (ToolChoice(mode="required"), False, 50)
@@ -323,7 +323,7 @@ def test_what_anthropic_sends_is_read(server: Server, anthropic_client: anthropi
     said, _ = spoken("anthropic")
     server.answer = anthropic_encoder().response(said, "tool_calls")
     answer = anthropic_client.messages.create(**ANTHROPIC_ASKS)
-    assert server.path == "/v1" + anthropic_messages.PATH
+    assert server.path == "/v1" + anthropic_messages.PATHS[0]
     asked = anthropic_messages.read_request(server.asked)
     assert (asked.messages, asked.tools) == ((system("Be brief."), user("Hi")), (NOW,))
     assert (asked.choice, asked.parallel, asked.max_tokens) == (ToolChoice(mode="required"), False, 50)

@@ -1,4 +1,10 @@
-"""Small files of the user: written whole, and read as JSON objects."""
+"""Where toolspeak keeps files, how small ones are written and read, and whether somebody else could have written one.
+
+The cache folder holds what can be downloaded again, the config folder what the user wrote or decided, and the data
+folder what toolspeak wrote down for the user: the log of conversations. `TOOLSPEAK_CACHE_FOLDER`,
+`TOOLSPEAK_CONFIG_FOLDER` and `TOOLSPEAK_DATA_FOLDER` override the platform's places, for homes on small disks. No
+folder is created before the first file is written to it.
+"""
 
 import json
 import os
@@ -11,7 +17,100 @@ from typing import Any, TypeAlias, cast
 
 from toolspeak.values.errors import UsageError
 
-# Finds out whether somebody else could have written a file.
+Environ: TypeAlias = Mapping[str, str]
+
+FOLDER_VARIABLES = ("TOOLSPEAK_CACHE_FOLDER", "TOOLSPEAK_CONFIG_FOLDER", "TOOLSPEAK_DATA_FOLDER")
+
+_PLATFORM_PLACES = {  # the variable that names the folder above, where that is without it, and the folder
+    ("cache", "win32"): ("LOCALAPPDATA", "AppData/Local", "toolspeak/cache"),
+    ("cache", "darwin"): ("", "Library/Caches", "toolspeak"),
+    ("cache", ""): ("XDG_CACHE_HOME", ".cache", "toolspeak"),
+    ("config", "win32"): ("APPDATA", "AppData/Roaming", "toolspeak"),
+    ("config", "darwin"): ("", "Library/Application Support", "toolspeak"),
+    ("config", ""): ("XDG_CONFIG_HOME", ".config", "toolspeak"),
+    ("data", "win32"): ("LOCALAPPDATA", "AppData/Local", "toolspeak/data"),
+    ("data", "darwin"): ("", "Library/Application Support", "toolspeak/data"),
+    ("data", ""): ("XDG_DATA_HOME", ".local/share", "toolspeak"),
+}
+
+
+def cache_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
+    """Return the folder for files that can be downloaded or made again, such as weights."""
+    return _find_folder("cache", environ, platform)
+
+
+def config_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
+    """Return the folder for the user's settings and calibrations."""
+    return _find_folder("config", environ, platform)
+
+
+def data_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
+    """Return the folder for the log of conversations."""
+    return _find_folder("data", environ, platform)
+
+
+def _find_folder(kind: str, environ: Environ | None, platform: str) -> Path:
+    variables = os.environ if environ is None else environ
+    if override := variables.get(f"TOOLSPEAK_{kind.upper()}_FOLDER"):
+        return expand_home(override, environ).absolute()
+    variable, below_home, own = _PLATFORM_PLACES[kind, platform if platform in ("win32", "darwin") else ""]
+    named = Path(variables.get(variable, ""))
+    # The XDG rule: a relative path is ignored, as it would be another folder in every working directory.
+    return (named if named.is_absolute() else _home_folder(environ) / below_home) / own
+
+
+def expand_home(path: str, environ: Environ | None) -> Path:
+    """Return a path with a leading `~` replaced by the home folder."""
+    start, _, rest = path.replace("\\", "/").partition("/")
+    return _home_folder(environ) / rest if start == "~" else Path(path)
+
+
+def _home_folder(environ: Environ | None) -> Path:
+    for variable in ("HOME", "USERPROFILE"):
+        if home := (os.environ if environ is None else environ).get(variable):
+            return Path(home)
+    if environ is None:  # the account's database may know it; an environment that a caller passes is complete
+        try:
+            return Path.home()
+        except RuntimeError:
+            pass
+    raise UsageError(
+        "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
+        "TOOLSPEAK_DATA_FOLDER"
+    )
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a reader finds the old text or the new one, never half of either.
+
+    Raises `UsageError` if the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None if there is no such file, or it holds something else."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", saved) if isinstance(saved, dict) else None
+
+
+def write_object(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a JSON object as `write_atomically` does, indented for a person to read."""
+    write_atomically(path, json.dumps(data, indent=2) + "\n")
 
 
 def find_other_writer(path: Path) -> str | None:
@@ -54,118 +153,3 @@ def _is_private_group(group_number: int, user_number: int) -> bool:
     except KeyError:  # in a container, users often have numbers and no names
         return group_number == user_number
     return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
-
-
-# The folders in which toolspeak keeps files on this platform.
-#
-# The cache folder holds what can be downloaded again, the config folder what the user wrote or decided, and the data
-# folder what toolspeak wrote down for the user: the log of conversations. `TOOLSPEAK_CACHE_FOLDER`,
-# `TOOLSPEAK_CONFIG_FOLDER` and `TOOLSPEAK_DATA_FOLDER` override the platform's places, for homes on small disks.
-# No folder is created here: that happens when the first file is written to it.
-
-
-Environ: TypeAlias = Mapping[str, str]
-
-CACHE_FOLDER_VARIABLE = "TOOLSPEAK_CACHE_FOLDER"
-CONFIG_FOLDER_VARIABLE = "TOOLSPEAK_CONFIG_FOLDER"
-DATA_FOLDER_VARIABLE = "TOOLSPEAK_DATA_FOLDER"
-
-
-def cache_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
-    """Return the folder for files that can be downloaded or made again, such as weights."""
-    if override := _variables(environ).get(CACHE_FOLDER_VARIABLE):
-        return expand_home(override, environ).absolute()
-    match platform:
-        case "win32":
-            return _base_folder(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "cache"
-        case "darwin":
-            return _home_folder(environ) / "Library" / "Caches" / "toolspeak"
-        case _:
-            return _base_folder(environ, "XDG_CACHE_HOME", ".cache") / "toolspeak"
-
-
-def config_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
-    """Return the folder for the user's settings and calibrations."""
-    if override := _variables(environ).get(CONFIG_FOLDER_VARIABLE):
-        return expand_home(override, environ).absolute()
-    match platform:
-        case "win32":
-            return _base_folder(environ, "APPDATA", "AppData", "Roaming") / "toolspeak"
-        case "darwin":
-            return _home_folder(environ) / "Library" / "Application Support" / "toolspeak"
-        case _:
-            return _base_folder(environ, "XDG_CONFIG_HOME", ".config") / "toolspeak"
-
-
-def data_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
-    """Return the folder for the log of conversations."""
-    if override := _variables(environ).get(DATA_FOLDER_VARIABLE):
-        return expand_home(override, environ).absolute()
-    match platform:
-        case "win32":
-            return _base_folder(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "data"
-        case "darwin":
-            return _home_folder(environ) / "Library" / "Application Support" / "toolspeak" / "data"
-        case _:
-            return _base_folder(environ, "XDG_DATA_HOME", ".local", "share") / "toolspeak"
-
-
-def expand_home(path: str, environ: Environ | None) -> Path:
-    """Return a path with a leading `~` replaced by the home folder."""
-    start, _, rest = path.replace("\\", "/").partition("/")
-    return _home_folder(environ) / rest if start == "~" else Path(path)
-
-
-def _variables(environ: Environ | None) -> Environ:
-    return os.environ if environ is None else environ
-
-
-def _base_folder(environ: Environ | None, variable: str, *below_home: str) -> Path:
-    """Return the folder that a variable names, or a folder below the home folder if the variable names none."""
-    named = Path(_variables(environ).get(variable, ""))
-    # The XDG rule: a relative path is ignored, as it would be another folder in every working directory.
-    return named if named.is_absolute() else _home_folder(environ).joinpath(*below_home)
-
-
-def _home_folder(environ: Environ | None) -> Path:
-    for variable in ("HOME", "USERPROFILE"):
-        if home := _variables(environ).get(variable):
-            return Path(home)
-    if environ is None:  # the account's database may know it; an environment that a caller passes is complete
-        try:
-            return Path.home()
-        except RuntimeError:
-            pass
-    raise UsageError(
-        "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
-        "TOOLSPEAK_DATA_FOLDER"
-    )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old text or the new one, never half of either.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-def read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None if there is no such file, or it holds something else."""
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", saved) if isinstance(saved, dict) else None

@@ -7,15 +7,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
-from toolspeak.settings.files import (
-    CACHE_FOLDER_VARIABLE,
-    CONFIG_FOLDER_VARIABLE,
-    DATA_FOLDER_VARIABLE,
-    Environ,
-    config_folder,
-)
+from toolspeak.settings.files import FOLDER_VARIABLES, Environ, config_folder
 from toolspeak.settings.project_file import (
     ProjectFile,
     ProjectSearch,
@@ -30,29 +24,19 @@ from toolspeak.settings.schema import SETTINGS, check_value
 from toolspeak.settings.trust import TRUST_VARIABLE
 from toolspeak.settings.values import UNTRUSTED, EndpointSettings, IgnoredSettings, LocalSettings, Settings
 from toolspeak.values.errors import UsageError
-from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 
 USER_FILE = "config.toml"
 VARIABLE_PREFIX = "TOOLSPEAK_"
 VARIABLES = {VARIABLE_PREFIX + name.replace(".", "_").upper(): name for name in SETTINGS}
-OTHER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE, DATA_FOLDER_VARIABLE, TRUST_VARIABLE)
+OTHER_VARIABLES = (*FOLDER_VARIABLES, TRUST_VARIABLE)
 
 MIN_MISSPELLING_LIKENESS = 0.9
 """How alike an unknown variable and one of `VARIABLES` must be, from 0 to 1, for the unknown one to be an error."""
 
 
-@frozen
-class _SettingsSource:
-    """The settings that one source makes: a file, or the environment.
-
-    Attributes:
-        values: The values by the names of the settings.
-        origins: The place each came from, for `toolspeak config` to show.
-    """
-
-    values: Mapping[str, Any]
-    origins: Mapping[str, str]
+_Source: TypeAlias = Mapping[str, tuple[Any, str]]
+"""The settings that a file or the environment makes, by their names: each with its origin, which `config` shows."""
 
 
 def load(path: Path | str | None = None, *, environ: Environ | None = None) -> Settings:
@@ -76,27 +60,17 @@ def load(path: Path | str | None = None, *, environ: Environ | None = None) -> S
 def load_with_project(search: ProjectSearch, *, trusted: bool, environ: Environ | None = None) -> Settings:
     """Read the settings with those of a project, of which only harmless ones count if it is not trusted.
 
-    `Settings.ignored` lists what did not count, and why.
-
-    Args:
-        search: The project's settings file, from `find_project`.
-        trusted: Whether the user trusts the project.
-        environ: The environment variables; by default those of this process.
-
-    Raises:
-        UsageError: A setting is wrong, or a trusted project sets what no project may set.
+    `Settings.ignored` lists what did not count, and why. Raises `UsageError` if a setting is wrong, or if a trusted
+    project sets what no project may set.
     """
     variables = os.environ if environ is None else environ
     user = _read_user_file(environ)
     project, ignored = _take_project(search.file, user, trusted=trusted)
-    files = [source for source in (user, project) if source is not None]
-    key_variables = {str(table.get("key_env")) for source in files for table in _endpoints(source.values).values()}
-    sources = [*files, _read_environment(variables, key_variables=key_variables)]
-    values = {name: value for source in sources for name, value in source.values.items()}
-    origins = {name: origin for source in sources for name, origin in source.origins.items()}
+    endpoints = [*_section("endpoints", user).values(), *_section("endpoints", project).values()]
+    key_variables = {str(table.get("key_env")) for table, _ in endpoints}
+    settings = {**user, **project, **_read_environment(variables, key_variables=key_variables)}
     skipped = [IgnoredSettings(where=str(each.path), reason=each.reason) for each in search.skipped]
-    settings = _build_settings(values, origins, variables)
-    return replace(settings, ignored=(*skipped, *ignored))
+    return replace(_build_settings(settings, variables), ignored=(*skipped, *ignored))
 
 
 def user_file(environ: Environ | None = None) -> Path:
@@ -104,18 +78,18 @@ def user_file(environ: Environ | None = None) -> Path:
     return config_folder(environ) / USER_FILE
 
 
-def _build_settings(values: Mapping[str, Any], origins: Mapping[str, str], variables: Environ) -> Settings:
+def _build_settings(settings: _Source, variables: Environ) -> Settings:
+    values = {name: value for name, (value, _) in settings.items()}
     endpoints = {
         name: EndpointSettings(name=name, key_set=bool(variables.get(table.get("key_env", ""))), **table)
-        for name, table in _endpoints(values).items()
+        for name, table in _section("endpoints", values).items()
     }
-    top_level = {name: value for name, value in values.items() if "." not in name}
     return Settings(
-        **top_level,
+        **{name: value for name, value in values.items() if "." not in name},
         limits=Limits(**_section("limits", values)),
         local=LocalSettings(**_section("local", values)),
         endpoints=MappingProxyType(endpoints),
-        origins=MappingProxyType(dict(origins)),
+        origins=MappingProxyType({name: origin for name, (_, origin) in settings.items()}),
     )
 
 
@@ -124,57 +98,52 @@ def _section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
 
 
-def _endpoints(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return _section("endpoints", values)
-
-
 # Files
 
 
-def _read_user_file(environ: Environ | None) -> _SettingsSource | None:
+def _read_user_file(environ: Environ | None) -> _Source:
     try:
         path = user_file(environ)
     except UsageError:  # without a home folder there is no such file
-        return None
+        return {}
     text = read_text(path)
     if text is None:
-        return None
+        return {}
     values = read_settings(parse_toml(text, path), path, str(path), environ)
-    return _SettingsSource(values=values, origins=dict.fromkeys(values, str(path)))
+    return {name: (value, str(path)) for name, value in values.items()}
 
 
 def _take_project(
-    project: ProjectFile | None, user: _SettingsSource | None, *, trusted: bool
-) -> tuple[_SettingsSource | None, list[IgnoredSettings]]:
+    project: ProjectFile | None, user: _Source, *, trusted: bool
+) -> tuple[_Source, list[IgnoredSettings]]:
     """Return the settings of a project that count, and those that do not."""
     if project is None:
-        return None, []
-    values, ignored = project.values, list[IgnoredSettings]()
+        return {}, []
+    ignored: list[IgnoredSettings] = []
+    given = {name: (value, project.where) for name, value in project.values.items()}
     if trusted:
         check_allowed(project)
-    else:
-        limits = Limits(**_section("limits", user.values if user is not None else {}))
-        values = select_harmless(values, limits)
-        if left_out := {name: value for name, value in project.values.items() if name not in values}:
-            settings = _build_settings(left_out, {}, {}).values(left_out)
-            ignored = [IgnoredSettings(where=project.where, reason=UNTRUSTED, values=dict(settings))]
-    return _SettingsSource(values=values, origins=dict.fromkeys(values, project.where)), ignored
+        return given, []
+    limits = Limits(**{name: value for name, (value, _) in _section("limits", user).items()})
+    taken = {name: given[name] for name in select_harmless(project.values, limits)}
+    if left_out := {name: pair for name, pair in given.items() if name not in taken}:
+        settings = _build_settings(left_out, {}).values(left_out)
+        ignored = [IgnoredSettings(where=project.where, reason=UNTRUSTED, values=dict(settings))]
+    return taken, ignored
 
 
 # The environment
 
 
-def _read_environment(variables: Environ, *, key_variables: set[str]) -> _SettingsSource:
-    values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
+def _read_environment(variables: Environ, *, key_variables: set[str]) -> _Source:
+    settings: dict[str, tuple[Any, str]] = {}
     for variable, name in _setting_variables(variables, key_variables):
         where, setting = f"environment variable {variable}", SETTINGS[name]
         value: Any = variables[variable].strip()
         with contextlib.suppress(ValueError):  # the text may be a value itself ("none"); if not, the check fails
             value = setting.from_text(value)
-        values[name] = check_value(setting, name, value, where)
-        origins[name] = where
-    return _SettingsSource(values=values, origins=origins)
+        settings[name] = check_value(setting, name, value, where), where
+    return settings
 
 
 def _setting_variables(variables: Environ, key_variables: set[str]) -> Iterator[tuple[str, str]]:
@@ -184,11 +153,8 @@ def _setting_variables(variables: Environ, key_variables: set[str]) -> Iterator[
             continue  # an empty variable counts as not set
         if name := VARIABLES.get(variable):
             yield variable, name
-        elif variable not in (*key_variables, *OTHER_VARIABLES) and (similar := _similar_variable(variable)):
-            raise UsageError(f"environment variable {variable}: no such setting; did you mean {similar}?")
-
-
-def _similar_variable(variable: str) -> str | None:
-    # Other programs may use the same prefix, so only a likely misspelling is worth an error.
-    known = (*VARIABLES, *OTHER_VARIABLES)
-    return next(iter(get_close_matches(variable, known, n=1, cutoff=MIN_MISSPELLING_LIKENESS)), None)
+        elif variable not in (*key_variables, *OTHER_VARIABLES):
+            # Other programs may use the same prefix, so only a likely misspelling is worth an error.
+            known = (*VARIABLES, *OTHER_VARIABLES)
+            for similar in get_close_matches(variable, known, n=1, cutoff=MIN_MISSPELLING_LIKENESS):
+                raise UsageError(f"environment variable {variable}: no such setting; did you mean {similar}?")

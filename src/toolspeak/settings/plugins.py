@@ -35,16 +35,12 @@ class Plugin:
 
     def __init__(self, group: PluginGroup, point: "EntryPoint") -> None:
         self.name = point.name
-        self.package = _find_package(point)
+        self.package = point.dist.name if point.dist is not None else point.value
         self._group = group
         self._point = point
 
     def load(self) -> Any:
-        """Import the plugin and return it.
-
-        Raises:
-            UsageError: It cannot be imported.
-        """
+        """Import the plugin and return it. Raises `UsageError` if it cannot be imported."""
         try:
             return self._point.load()
         except KeyboardInterrupt:
@@ -66,8 +62,7 @@ _found: dict[tuple[PluginGroup, str], Plugin] = {}
 def find_plugin(group: PluginGroup, name: str) -> Plugin | None:
     """Return the plugin of that name; None if no installed package offers one.
 
-    Raises:
-        UsageError: Several packages offer one.
+    Raises `UsageError` if several packages offer one.
     """
     if (group, name) not in _found:
         from importlib.metadata import entry_points  # its own imports take longer than those of toolspeak
@@ -90,7 +85,3 @@ def list_plugin_names(group: PluginGroup) -> tuple[str, ...]:
     from importlib.metadata import entry_points  # see `find_plugin`
 
     return tuple(sorted(entry_points(group=group).names))
-
-
-def _find_package(point: "EntryPoint") -> str:
-    return point.dist.name if point.dist is not None else point.value

@@ -3,6 +3,11 @@
 A project may be a stranger's. Its file counts as a whole only if the user trusts it (`trust.py`); without trust only
 harmless settings count (`select_harmless`). Some settings are the user's alone, and no trust lets a project make them
 (`check_allowed`). Files that another user could have written are skipped.
+
+The *fingerprint* of a project's settings is a hash of the settings and of the files that they name as tools: Python
+files, the files of MCP servers (`mcp.json`), and the files that the command lines of servers name. A change of any of
+them changes the fingerprint, and the project must be trusted again. Modules that a tool file imports are not covered:
+which ones these are is known only when the code runs.
 """
 
 import hashlib
@@ -11,11 +16,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from importlib.machinery import all_suffixes
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from toolspeak.settings.files import Environ, expand_home, find_other_writer
 from toolspeak.settings.schema import read_table
@@ -25,92 +29,8 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 
-# The fingerprint of a project's settings: a hash of the settings and of the files that they name as tools.
-#
-# These are Python files, the files of MCP servers (`mcp.json`), and the files that the command lines of servers name. A
-# change of any of them changes the fingerprint, and the project must be trusted again. Modules that a tool file imports
-# are not covered: which ones these are is known only when the code runs.
-
-
-MAX_TOOL_FILES = 2000
-"""How many files the targets of one project may have."""
-
-
-def compute_fingerprint(content: bytes, files: Sequence[Path]) -> str:
-    """Return the fingerprint of the settings in a file, and of tool files as `find_tool_files` returns them."""
-    parts = [["settings", hashlib.sha256(content).hexdigest()]]
-    parts += [[str(path), _hash_file(path)] for path in files]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def find_tool_files(targets: Sequence[str], where: str) -> list[Path]:
-    """Return the files that targets name by a path: Python files, all importable files in folders, files of servers.
-
-    A file that does not exist is in the list, so that creating it changes the fingerprint. Targets that are names of
-    modules have no files here: they are found among the installed packages.
-
-    Raises:
-        UsageError: The targets have more than `MAX_TOOL_FILES` files, or a folder cannot be read.
-    """
-    files: dict[Path, None] = {}
-    for target in targets:
-        for file in _find_files(target):
-            files[file] = None
-            if len(files) > MAX_TOOL_FILES:
-                raise UsageError(f"{where}: tools name more than {MAX_TOOL_FILES} files; name the files that are meant")
-    return list(files)
-
-
-def _find_files(target: str) -> Iterable[Path]:
-    if target.startswith(SERVER_PREFIX) or target.endswith(".json"):
-        return find_server_files(target)
-    path = _target_path(target)
-    if path is None:
-        return []
-    return _walk(path) if path.is_dir() else [path]
-
-
-def _target_path(target: str) -> Path | None:
-    path = Path(target)
-    if not path.is_absolute():
-        return None
-    before, _, function = target.rpartition(":")
-    return Path(before) if not path.exists() and function.isidentifier() and before else path
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the importable files in a folder and in those below it. Links to folders are followed once."""
-    suffixes, seen = tuple(all_suffixes()), set[str]()
-    for parent, folders, names in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
-        if (real := os.path.realpath(parent)) in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if name.isidentifier() and name != "__pycache__")
-        yield from (Path(parent, name) for name in sorted(names) if name.endswith(suffixes))
-
-
-def _raise_unreadable(error: OSError) -> None:
-    raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
-
-
-def _hash_file(path: Path) -> str:
-    if not path.is_file():
-        return "missing"
-    try:
-        hashed = hashlib.sha256(path.read_bytes())
-        cached = Path(cache_from_source(path))
-        # Python runs compiled code with this flag without a look at the source, so it counts as source.
-        if cached.is_file() and (code := cached.read_bytes())[4:5] == b"\x01":
-            hashed.update(code)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    return hashed.hexdigest()
-
-
-TOOLSPEAK_FILE = "toolspeak.toml"
 PYPROJECT_FILE = "pyproject.toml"
-PROJECT_FILES = (TOOLSPEAK_FILE, PYPROJECT_FILE)
+PROJECT_FILES = ("toolspeak.toml", PYPROJECT_FILE)
 
 BUILT_IN_ENDPOINTS = frozenset(
     "openai openai-responses anthropic openrouter groq mistral deepseek gemini gemini-openai xai together ollama "
@@ -122,22 +42,8 @@ BUILT_IN_DIALECTS = frozenset({"auto", "native", "json", "typescript", "python"}
 """The names of dialects that stand for code of toolspeak."""
 
 BUILT_IN_KEY_VARIABLES = frozenset(
-    {
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "OPENROUTER_API_KEY",
-        "GROQ_API_KEY",
-        "MISTRAL_API_KEY",
-        "DEEPSEEK_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "XAI_API_KEY",
-        "TOGETHER_API_KEY",
-        "LM_API_TOKEN",
-        "LLAMA_API_KEY",
-        "VLLM_API_KEY",
-        "TOOLSPEAK_API_KEY",
-    }
+    "OPENAI_API_KEY ANTHROPIC_API_KEY OPENROUTER_API_KEY GROQ_API_KEY MISTRAL_API_KEY DEEPSEEK_API_KEY GEMINI_API_KEY "
+    "GOOGLE_API_KEY XAI_API_KEY TOGETHER_API_KEY LM_API_TOKEN LLAMA_API_KEY VLLM_API_KEY TOOLSPEAK_API_KEY".split()
 )
 """The environment variables with the keys of those endpoints. Each key is for its own endpoint."""
 
@@ -159,8 +65,7 @@ class ProjectFile:
     fingerprint: str
 
 
-@frozen
-class SkippedFile:
+class SkippedFile(NamedTuple):
     """A settings file that was not read, and why."""
 
     path: Path
@@ -177,19 +82,13 @@ class ProjectSearch:
     """
 
     file: ProjectFile | None = None
-    skipped: tuple[SkippedFile, ...] = field(default_factory=tuple[SkippedFile, ...])
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 def find_project(path: Path, environ: Environ | None = None) -> ProjectSearch:
-    """Find the settings of a project.
+    """Find the settings of a project: a file, or in a folder or above it the nearest file with settings of toolspeak.
 
-    Args:
-        path: A settings file, or a folder: the nearest `toolspeak.toml`, or `pyproject.toml` with a table for
-            toolspeak, in this folder or above it.
-        environ: The environment variables; by default those of this process.
-
-    Raises:
-        UsageError: The file cannot be read, or has an unknown setting or a value that a setting does not take.
+    Raises `UsageError` if the file cannot be read, or has an unknown setting or a value that a setting does not take.
     """
     start = path.absolute()
     if start.is_file():
@@ -220,8 +119,7 @@ def find_project(path: Path, environ: Environ | None = None) -> ProjectSearch:
 def check_allowed(project: ProjectFile) -> None:
     """Check that a project sets nothing that is the user's alone, however much the user trusts it.
 
-    Raises:
-        UsageError: The project approves every call, redefines a built-in endpoint, or uses the key of one.
+    Raises `UsageError` if the project approves every call, redefines a built-in endpoint, or uses the key of one.
     """
     where = project.where
     if project.values.get("approve") == "always":
@@ -249,9 +147,7 @@ def check_allowed(project: ProjectFile) -> None:
 def select_harmless(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """Return the settings that count without trust: a built-in dialect, the threads, and limits lower than the user's.
 
-    Args:
-        values: The settings of a project.
-        limits: The limits that hold without the project.
+    `limits` are those that hold without the project.
     """
     return {name: value for name, value in values.items() if _is_harmless(name, value, limits)}
 
@@ -274,8 +170,7 @@ def _is_harmless(name: str, value: Any, limits: Limits) -> bool:
 def read_text(path: Path) -> str | None:
     """Return the text of a settings file, or None if there is no such file.
 
-    Raises:
-        UsageError: The file cannot be read, or is not UTF-8.
+    Raises `UsageError` if the file cannot be read, or is not UTF-8.
     """
     content = _read_content(path)
     return None if content is None else _decode(content, path)
@@ -294,11 +189,7 @@ def read_settings(table: Mapping[str, Any], path: Path, where: str, environ: Env
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """Parse the text of a settings file.
-
-    Raises:
-        UsageError: The text is not TOML.
-    """
+    """Parse the text of a settings file. Raises `UsageError` if the text is not TOML."""
     import tomllib  # imported with the first file
 
     try:
@@ -373,3 +264,75 @@ def _decode(content: bytes, path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
+
+
+# The fingerprint
+
+MAX_TOOL_FILES = 2000
+"""How many files the targets of one project may have."""
+
+
+def compute_fingerprint(content: bytes, files: Sequence[Path]) -> str:
+    """Return the fingerprint of the settings in a file, and of tool files as `find_tool_files` returns them."""
+    parts = [["settings", hashlib.sha256(content).hexdigest()]]
+    parts += [[str(path), _hash_file(path)] for path in files]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def find_tool_files(targets: Sequence[str], where: str) -> list[Path]:
+    """Return the files that targets name by a path: Python files, all importable files in folders, files of servers.
+
+    A file that does not exist is in the list, so that creating it changes the fingerprint. Targets that are names of
+    modules have no files here: they are found among the installed packages.
+
+    Raises:
+        UsageError: The targets have more than `MAX_TOOL_FILES` files, or a folder cannot be read.
+    """
+    files: dict[Path, None] = {}
+    for target in targets:
+        is_server = target.startswith(SERVER_PREFIX) or target.endswith(".json")
+        for file in find_server_files(target) if is_server else _find_python_files(target):
+            files[file] = None
+            if len(files) > MAX_TOOL_FILES:
+                raise UsageError(f"{where}: tools name more than {MAX_TOOL_FILES} files; name the files that are meant")
+    return list(files)
+
+
+def _find_python_files(target: str) -> Iterable[Path]:
+    path = Path(target)
+    if not path.is_absolute():
+        return []
+    before, _, function = target.rpartition(":")
+    if not path.exists() and function.isidentifier() and before:
+        path = Path(before)
+    return _walk(path) if path.is_dir() else [path]
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the importable files in a folder and in those below it. Links to folders are followed once."""
+    suffixes, seen = tuple(all_suffixes()), set[str]()
+    for parent, folders, names in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
+        if (real := os.path.realpath(parent)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if name.isidentifier() and name != "__pycache__")
+        yield from (Path(parent, name) for name in sorted(names) if name.endswith(suffixes))
+
+
+def _raise_unreadable(error: OSError) -> None:
+    raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
+
+
+def _hash_file(path: Path) -> str:
+    if not path.is_file():
+        return "missing"
+    try:
+        hashed = hashlib.sha256(path.read_bytes())
+        cached = Path(cache_from_source(path))
+        # Python runs compiled code with this flag without a look at the source, so it counts as source.
+        if cached.is_file() and (code := cached.read_bytes())[4:5] == b"\x01":
+            hashed.update(code)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    return hashed.hexdigest()

@@ -32,47 +32,32 @@ class SettingType:
     from_text: ValueCheck = str
 
 
-def _check_text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
+def _require(fits: object, value: Any) -> Any:
+    if not fits:
         raise ValueError
-    return value.strip()
+    return value
+
+
+def _check_text(value: Any) -> str:
+    return _require(isinstance(value, str) and bool(value.strip()), value).strip()
 
 
 def _check_texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError
-    return tuple(_check_text(each) for each in cast("list[Any]", value))
+    return tuple(map(_check_text, _require(isinstance(value, list), value)))
 
 
 def _check_count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError
-    return value
+    return _require(isinstance(value, int) and not isinstance(value, bool) and value >= 1, value)
 
 
 def _check_positive_number(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise ValueError
-    return float(value)
-
-
-def _check_switch(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _check_thinking(value: Any) -> bool | str:
-    if not isinstance(value, bool) and value not in ("low", "medium", "high"):
-        raise ValueError
-    return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(_require(is_number and 0 < value < float("inf"), value))
 
 
 def _read_switch(text: str) -> bool:
     switches = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
-    if text.casefold() not in switches:
-        raise ValueError
-    return switches[text.casefold()]
+    return _require(text.casefold() in switches, switches.get(text.casefold()))
 
 
 def _or_none(check: ValueCheck) -> ValueCheck:
@@ -80,28 +65,20 @@ def _or_none(check: ValueCheck) -> ValueCheck:
 
 
 def _one_of(*options: str) -> SettingType:
-    def check(value: Any) -> str:
-        if value not in options:
-            raise ValueError
-        return value
-
-    return SettingType(takes=f"one of {', '.join(options)}", check=check)
+    return SettingType(takes=f"one of {', '.join(options)}", check=lambda value: _require(value in options, value))
 
 
 def _check_base_url(value: Any) -> str:
     parts = urlsplit(_check_text(value))
     # A password or a query may hold a key, and `toolspeak config` would print it.
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ValueError
-    return _check_text(value).rstrip("/")
+    is_plain = not (parts.username or parts.query or parts.fragment)
+    return _require(parts.scheme in ("http", "https") and parts.hostname and is_plain, value).strip().rstrip("/")
 
 
 def _check_variable_name(value: Any) -> str:
     name = _check_text(value)
     looks_like_a_key = len(name) > 19 and "_" not in name and any(letter.isdigit() for letter in name)
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) or looks_like_a_key:
-        raise ValueError
-    return name
+    return _require(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) and not looks_like_a_key, name)
 
 
 TEXT = SettingType(takes="a text", check=_check_text)
@@ -110,7 +87,9 @@ TARGETS = SettingType(
     check=_check_texts,
     from_text=lambda text: [each for each in text.split(",") if each.strip()],
 )
-SWITCH = SettingType(takes="true or false", check=_check_switch, from_text=_read_switch)
+SWITCH = SettingType(
+    takes="true or false", check=lambda value: _require(isinstance(value, bool), value), from_text=_read_switch
+)
 COUNT = SettingType(takes="a whole number, at least 1", check=_check_count, from_text=int)
 COUNT_OR_NONE = SettingType(takes='a whole number, at least 1, or "none"', check=_or_none(_check_count), from_text=int)
 NUMBER_OR_NONE = SettingType(
@@ -119,7 +98,10 @@ NUMBER_OR_NONE = SettingType(
 BASE_URL = SettingType(
     takes='an address such as "http://127.0.0.1:8000/v1", without user, password or query', check=_check_base_url
 )
-THINKING = SettingType(takes='true, false, "low", "medium" or "high"', check=_check_thinking)
+THINKING = SettingType(
+    takes='true, false, "low", "medium" or "high"',
+    check=lambda value: _require(isinstance(value, bool) or value in ("low", "medium", "high"), value),
+)
 ADAPTER = SettingType(takes='"built-in", "none" or the path of a GGUF file', check=_or_none(_check_text))
 VARIABLE_NAME = SettingType(
     takes="the name of an environment variable that holds the key, never the key itself", check=_check_variable_name
@@ -167,16 +149,9 @@ _RESERVED_ENDPOINT_NAMES = {"local", "http", "https"}
 
 
 def check_value(setting: SettingType, name: str, value: Any, where: str) -> Any:
-    """Return the value of a setting.
+    """Return the value of a setting, such as `limits.turns`, as it was written in a file or variable.
 
-    Args:
-        setting: The type of the setting.
-        name: The setting's full name, such as `limits.turns`.
-        value: The value as it was written.
-        where: The file or variable it was written in, for errors.
-
-    Raises:
-        UsageError: The setting does not take this value.
+    Raises `UsageError` if the setting does not take this value.
     """
     try:
         return setting.check(value)

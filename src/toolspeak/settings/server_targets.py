@@ -54,8 +54,7 @@ def find_servers_file(target: str, folder: Path) -> Path | None:
 def split_command(target: str) -> tuple[str, ...]:
     """Return the words of the command line in a target that begins with the prefix.
 
-    Raises:
-        UsageError: A quotation mark is left open.
+    Raises `UsageError` if a quotation mark is left open.
     """
     try:
         return tuple(shlex.split(target.removeprefix(PREFIX)))

@@ -5,11 +5,9 @@ whole. Trust ends when the fingerprint changes.
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
 from pathlib import Path
 
-from toolspeak.settings.files import config_folder, read_object, write_atomically
+from toolspeak.settings.files import Environ, config_folder, read_object, write_object
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -33,7 +31,7 @@ class TrustDecision:
     is_trusted: bool
 
 
-def find_decision(project: ProjectFile, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
+def find_decision(project: ProjectFile, *, environ: Environ | None = None) -> TrustDecision | None:
     """Return the user's decision about a project's settings as they are now, or None if there is none."""
     try:
         decision = _read(_decision_file(project.path, environ))
@@ -43,11 +41,10 @@ def find_decision(project: ProjectFile, *, environ: Mapping[str, str] | None = N
     return decision if is_same else None
 
 
-def is_named_by_variable(project: ProjectFile, environ: Mapping[str, str]) -> bool:
+def is_named_by_variable(project: ProjectFile, environ: Environ) -> bool:
     """Whether `TOOLSPEAK_TRUST_PROJECT` names the project's folder.
 
-    Raises:
-        UsageError: The variable is not the path of a folder.
+    Raises `UsageError` if the variable is not the path of a folder.
     """
     value = environ.get(TRUST_VARIABLE, "").strip()
     if not value:
@@ -58,27 +55,21 @@ def is_named_by_variable(project: ProjectFile, environ: Mapping[str, str]) -> bo
     return folder.resolve() == project.path.parent
 
 
-def save_decision(project: ProjectFile, *, trusted: bool, environ: Mapping[str, str] | None = None) -> Path:
+def save_decision(project: ProjectFile, *, trusted: bool, environ: Environ | None = None) -> Path:
     """Save the user's decision about a project's settings, and return the path of the file that holds it.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises `UsageError` if the file cannot be written.
     """
     file = _decision_file(project.path, environ)
     content = {"path": str(project.path), "fingerprint": project.fingerprint, "trusted": trusted}
-    write_atomically(file, json.dumps(content, indent=2) + "\n")
+    write_object(file, content)
     return file
 
 
-def remove_decision(path: Path, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
-    """Remove the decision about the nearest project in or above a folder. The project itself need not exist any more.
+def remove_decision(path: Path, *, environ: Environ | None = None) -> TrustDecision | None:
+    """Remove the decision about a settings file, or about the nearest project in or above a folder, and return it.
 
-    Args:
-        path: The folder, or a settings file.
-        environ: The environment variables; by default those of this process.
-
-    Returns:
-        The decision that was removed, or None if there was none.
+    The project itself need not exist any more. Returns None if there was no decision.
     """
     start = path.resolve()
     for candidate in (start, *(folder / name for folder in (start, *start.parents) for name in PROJECT_FILES)):
@@ -89,19 +80,15 @@ def remove_decision(path: Path, *, environ: Mapping[str, str] | None = None) -> 
     return None
 
 
-def list_decisions(*, environ: Mapping[str, str] | None = None) -> list[TrustDecision]:
+def list_decisions(*, environ: Environ | None = None) -> list[TrustDecision]:
     """Return all decisions, by path."""
-    found = (_read(file) for file in _folder(environ).glob("*.json"))
+    found = map(_read, _decision_file(Path(), environ).parent.glob("*.json"))
     return sorted((each for each in found if each is not None), key=lambda each: each.path)
 
 
-def _folder(environ: Mapping[str, str] | None) -> Path:
-    return config_folder(environ) / "trust"
-
-
-def _decision_file(path: Path, environ: Mapping[str, str] | None) -> Path:
+def _decision_file(path: Path, environ: Environ | None) -> Path:
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return _folder(environ) / f"{name}.json"
+    return config_folder(environ) / "trust" / f"{name}.json"
 
 
 def _read(file: Path) -> TrustDecision | None:

@@ -152,10 +152,8 @@ class Settings:
         yield "model", hide_password(self.model)
         yield "dialect", self.dialect
         yield "tools", list(self.tools)
-        yield "tool_budget", self.tool_budget
-        yield "code", self.code
-        yield "approve", self.approve
-        yield "log", self.log
+        for name in ("tool_budget", "code", "approve", "log"):
+            yield name, getattr(self, name)
         for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):
             yield f"limits.{limit}", getattr(self.limits, limit)
         for setting, value in asdict(self.local).items():

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 from toolspeak.telemetry import names
 from toolspeak.telemetry.names import encode_message, format_json
-from toolspeak.telemetry.run_spans import describe_usage
 from toolspeak.telemetry.spans import (
     AttributeValue,
     SpanEvent,
@@ -54,12 +53,9 @@ def read_trace_parent(header: str) -> TraceParent | None:
 def build_exchange_spans(
     report: Mapping[str, Any], parent: TraceParent | None = None, *, content: bool = False
 ) -> list[TraceSpan]:
-    """Return the spans of an exchange that has ended.
+    """Return the spans of an exchange that has ended, below the span of the client.
 
-    Args:
-        report: The report.
-        parent: The span of the client.
-        content: Whether spans hold what was asked and answered.
+    `content`: they hold what was asked and answered.
     """
     request_id: str = report["id"]
     trace_id = make_trace_id(request_id) if parent is None else parent.trace_id
@@ -90,7 +86,7 @@ def build_exchange_spans(
         ),
     )
     if report["error"] is not None and (status >= 500 or status == 200):
-        _fail(root, "broke_off" if status == 200 else str(status))
+        root.fail("broke_off" if status == 200 else str(status))
     elif status == CLIENT_LEFT:
         root.attributes[names.UNFINISHED] = True
     turns: list[dict[str, Any]] = report["turns"]
@@ -105,11 +101,7 @@ def _build_turn(
     read = cast("dict[str, Any]", turn["read"] or {})
     parts: list[dict[str, Any]] = read.get("parts", [])
     attributes: dict[str, AttributeValue | None] = {
-        names.OPERATION: "chat",
-        names.PROVIDER: model.provider,
-        names.REQUEST_MODEL: model.model,
-        names.SERVER_ADDRESS: model.host,
-        names.SERVER_PORT: model.port or None,
+        **names.describe_chat(model),
         names.TURN: number,
         names.DIALECT: report["dialect"],
         names.FIRST_CHUNK_SECONDS: turn.get("first_seconds"),
@@ -118,7 +110,7 @@ def _build_turn(
     if turn["finish"] is not None:
         attributes[names.FINISH_REASONS] = (str(names.FINISHES.get(turn["finish"], turn["finish"])),)
     if turn["usage"] is not None:
-        attributes |= describe_usage(Usage(**turn["usage"]), None)
+        attributes |= names.describe_usage(Usage(**turn["usage"]), None)
     if content:
         attributes[names.INPUT_MESSAGES] = format_json(_decode_messages(turn["shown"]["messages"]))
         attributes[names.OUTPUT_MESSAGES] = format_json(_decode_messages([read] if read else []))
@@ -134,17 +126,11 @@ def _build_turn(
     )
     if turn["problem"]:
         why = {names.REASON: turn["problem"]} if content else {}
-        span.events.append(
-            SpanEvent(name="toolspeak.message_rejected", at=span.end or start, attributes=clean_attributes(why))
-        )
+        at = span.end or start
+        span.events.append(SpanEvent(name="toolspeak.message_rejected", at=at, attributes=clean_attributes(why)))
     if turn["read"] is None:
-        _fail(span, "broke_off")
+        span.fail("broke_off")
     return span
-
-
-def _fail(span: TraceSpan, error_type: str) -> None:
-    span.is_error = True
-    span.attributes[names.ERROR_TYPE] = error_type
 
 
 def _decode_messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

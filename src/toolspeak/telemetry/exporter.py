@@ -1,6 +1,8 @@
-"""Sends spans to a collector: OTLP in JSON over HTTP, with the standard library alone.
+"""Sends spans to a collector: OTLP in JSON over HTTP, the body of a request to `/v1/traces`.
 
-Headers, such as a key, are read from the variable of OpenTelemetry for them, so that a key is on no command line.
+Written with the standard library: OpenTelemetry's exporter takes spans of its SDK, which ours are not, and would bring
+the SDK, protobuf and requests for what is one object and one POST. Headers, such as a key, are read from the variable
+of OpenTelemetry for them, so that a key is on no command line.
 """
 
 import json
@@ -18,30 +20,17 @@ from toolspeak.values.errors import SpansNotSent, UsageError
 from toolspeak.values.log import LOG
 from toolspeak.values.package import __version__
 
-# Spans as OTLP, in JSON: the body of a request to `/v1/traces` of any collector of OpenTelemetry.
-
-
 KINDS = {"internal": 1, "server": 2, "client": 3}
 STATUS_ERROR = 2
 SERVICE_NAME = "toolspeak"
 
 
 def encode_spans(spans: Sequence[TraceSpan], service: str = SERVICE_NAME) -> dict[str, Any]:
-    """Return the body of a request with spans that have ended.
-
-    Args:
-        spans: The spans.
-        service: The name of the service that they belong to.
-    """
+    """Return the body of a request with spans that have ended, of a service of that name."""
     scope = {"name": "toolspeak", "version": __version__}
-    return {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _encode_attributes({"service.name": service})},
-                "scopeSpans": [{"scope": scope, "spans": [_encode_span(each) for each in spans]}],
-            }
-        ]
-    }
+    resource = {"attributes": _encode_attributes({"service.name": service})}
+    scoped = {"scope": scope, "spans": [_encode_span(each) for each in spans]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}
 
 
 def _encode_span(span: TraceSpan) -> dict[str, Any]:
@@ -102,12 +91,7 @@ class SpanSender:
     """Sends spans to one address."""
 
     def __init__(self, url: str, environment: Mapping[str, str]) -> None:
-        """Prepare to send spans. Nothing is sent yet.
-
-        Args:
-            url: The address of a collector, such as `http://127.0.0.1:4318`. The path of OTLP is added if it is
-                missing.
-            environment: The environment variables, for headers and the name of the service.
+        """Prepare to send spans to a collector; headers and the name of the service are in the environment.
 
         Raises:
             UsageError: The address or a header cannot be used.

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from toolspeak.values.codec import encode_argument
-from toolspeak.values.events import FinishReason
-from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, ToolResult
+from toolspeak.values.events import FinishReason, Usage
+from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolResult
 from toolspeak.values.spec import ToolSpec
 
 OPERATION = "gen_ai.operation.name"
@@ -29,7 +29,6 @@ TOOL_NAME = "gen_ai.tool.name"
 TOOL_TYPE = "gen_ai.tool.type"
 TOOL_DESCRIPTION = "gen_ai.tool.description"
 TOOL_CALL_ID = "gen_ai.tool.call.id"
-ERROR_TYPE = "error.type"
 SERVER_ADDRESS = "server.address"
 SERVER_PORT = "server.port"
 
@@ -104,7 +103,7 @@ def split_model_name(name: str) -> ModelName:
     return ModelName(endpoint, model, endpoint.removesuffix(f":{port}"), int(port))
 
 
-# Messages, tools, arguments and results as JSON, in the form that the GenAI conventions give them in attributes.
+# Messages, tools, requests and tokens, in the form that the conventions give them in attributes
 
 
 def format_json(data: Any) -> str:
@@ -112,24 +111,10 @@ def format_json(data: Any) -> str:
     return json.dumps(data, separators=(",", ":"), default=str)
 
 
-def format_arguments(call: ToolCall) -> str:
-    """Return the arguments of a call."""
-    return format_json(encode_argument(call.arguments))
-
-
-def format_result(result: ToolResult) -> str:
-    """Return the result of a call, or its error."""
-    return result.error if result.error is not None else format_json(result.output)
-
-
 def format_tools(tools: Iterable[ToolSpec]) -> str:
     """Return the definitions of tools."""
-    return format_json(
-        [
-            {"type": "function", "name": each.name, "description": each.description, "parameters": each.parameters}
-            for each in tools
-        ]
-    )
+    fields = ("name", "description", "parameters")
+    return format_json([{"type": "function", **{name: getattr(each, name) for name in fields}} for each in tools])
 
 
 def format_instructions(messages: Iterable[Message]) -> str:
@@ -147,6 +132,30 @@ def encode_output(message: Message, finish: FinishReason) -> dict[str, Any]:
     """Return a message of a model as the conventions write it."""
     reason = "tool_call" if finish == "tool_calls" else FINISHES.get(finish, finish)
     return {**encode_message(message), "finish_reason": reason}
+
+
+def describe_chat(model: ModelName) -> dict[str, str | int | None]:
+    """Return the attributes of a request to a model."""
+    return {
+        OPERATION: "chat",
+        PROVIDER: model.provider,
+        REQUEST_MODEL: model.model,
+        SERVER_ADDRESS: model.host,
+        SERVER_PORT: model.port or None,
+    }
+
+
+def describe_usage(usage: Usage, cost: float | None) -> dict[str, int | float]:
+    """Return the attributes of tokens: both sums, and the rest where there is something to say."""
+    further = {
+        CACHE_READ_TOKENS: usage.cached_tokens,
+        CACHE_WRITE_TOKENS: usage.cache_write_tokens,
+        REASONING_TOKENS: usage.reasoning_tokens,
+        COST: cost or 0.0,
+        ESTIMATED: usage.estimated,
+    }
+    said = {name: count for name, count in further.items() if count}
+    return {INPUT_TOKENS: usage.input_tokens, OUTPUT_TOKENS: usage.output_tokens, **said}
 
 
 def encode_response(result: ToolResult) -> dict[str, Any]:

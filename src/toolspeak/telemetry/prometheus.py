@@ -1,4 +1,7 @@
-"""Figures in the text format of Prometheus."""
+"""Figures in the text format of Prometheus.
+
+Written by hand: three sorts of lines and two ways to count are too little for a dependency (`prometheus_client`).
+"""
 
 from bisect import bisect_left
 from collections import Counter
@@ -75,11 +78,8 @@ def format_figure(name: str, help_text: str, samples: Iterable[Sample], kind: Fi
     """Return the lines of a figure. Its name begins with `toolspeak_`."""
     lines = [f"# HELP toolspeak_{name} {help_text}", f"# TYPE toolspeak_{name} {kind}"]
     for value, labels, suffix in samples:
-        shown = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
-        whole_name = f"toolspeak_{name}{suffix}"
-        lines.append(
-            f"{whole_name}{{{shown}}} {_format_number(value)}" if shown else f"{whole_name} {_format_number(value)}"
-        )
+        shown = ",".join(f'{label}="{text.translate(_ESCAPES)}"' for label, text in labels.items())
+        lines.append(f"toolspeak_{name}{suffix}{f'{{{shown}}}' if shown else ''} {_format_number(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -87,5 +87,4 @@ def _format_number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.9g}"
 
 
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})

@@ -1,11 +1,21 @@
-"""`RunSpans`: the spans of one run, and what its facts say of it. `fold.py` has the runs of all calls."""
+"""`SpanFold`: the facts of a run become spans. The same facts give the same spans, live or from a record.
+
+    invoke_agent {agent}            a run, from `RunStarted` or `RunResumed` on
+        chat {model}                a message of a model; the only spans with tokens, so that nobody counts them twice
+        execute_tool {tool}         a call, while its function runs
+            invoke_agent {tool}     the run of an agent that is a tool
+
+A run that is resumed has a span for each time that it was driven. Calls that were refused are events: of the message if
+they could not be read or were quoted, of the run if somebody did not allow them. What models, tools and users wrote is
+left out unless content is asked for; then a `chat` span has what was new to the model in that turn, not the whole
+conversation again. No span stays open: when a run ends, is resumed or is closed, all spans below it end.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from toolspeak.telemetry import names
-from toolspeak.telemetry import names as content
 from toolspeak.telemetry.spans import (
     AttributeValue,
     SpanEvent,
@@ -16,12 +26,14 @@ from toolspeak.telemetry.spans import (
     make_span_id,
     make_trace_id,
 )
+from toolspeak.values.codec import encode_argument
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
     CallQuoted,
     CallReady,
+    CallStarted,
     Compacted,
     Fact,
     HandedOver,
@@ -52,19 +64,11 @@ MAX_NAME_CHARS = 200
 
 
 class SpanMaker:
-    """Begins and ends spans.
-
-    Attributes:
-        has_content: Whether spans hold what models, tools and users wrote.
-        seed: What ids of spans are made of: the id of the run.
-        now: The time.
-        on_start: Called with each span when it begins.
-        on_end: Called with each span when it has ended.
-    """
+    """Begins and ends spans, and calls `on_start` and `on_end` with each."""
 
     def __init__(self, *, has_content: bool) -> None:
-        self.has_content = has_content
-        self.seed = ""
+        self.has_content = has_content  # whether spans hold what models, tools and users wrote
+        self.seed = ""  # what ids of spans are made of: the id of the run
         self.now = 0
         self.on_start: SpanListener | None = None
         self.on_end: SpanListener | None = None
@@ -103,22 +107,11 @@ class SpanMaker:
 
 
 class RunSpans:
-    """The open spans of one run, and what its facts say.
-
-    Attributes:
-        calls: The spans of calls that run, by the ids of the calls.
-        outer_call: The span of the call that the run is a part of, if there is one.
-    """
+    """The open spans of one run, and what its facts say."""
 
     def __init__(self, maker: SpanMaker, agent: str) -> None:
-        """Begin without any fact.
-
-        Args:
-            maker: Begins and ends the spans.
-            agent: The name of the agent whose run it is; "" if it has none.
-        """
         self._maker = maker
-        self.outer_call: TraceSpan | None = None
+        self.outer_call: TraceSpan | None = None  # the call that the run is a part of, if there is one
         self._agent = agent
         self._started: RunStarted | None = None
         self._tools: dict[str, ToolSpec] = {}
@@ -128,7 +121,7 @@ class RunSpans:
         self._turn: TraceSpan | None = None
         self._model = ""
         self._last = 0  # when the fact before this one happened
-        self.calls: dict[str, TraceSpan] = {}
+        self.calls: dict[str, TraceSpan] = {}  # those that run, by the ids of the calls
 
     def add(self, fact: OwnFact) -> None:
         """Add the next fact of the run."""
@@ -136,9 +129,8 @@ class RunSpans:
             case RunStarted():
                 self._started, self._model = fact, fact.model
                 self._tools = {tool.name: tool for tool in fact.tools}
-                self._unshown = (
-                    [content.encode_message(each) for each in fact.messages] if self._maker.has_content else []
-                )
+                shown = fact.messages if self._maker.has_content else ()
+                self._unshown = [names.encode_message(each) for each in shown]
                 self._start_run({})
             case RunResumed():
                 self._start_run({names.RESUMED: True})
@@ -146,7 +138,7 @@ class RunSpans:
                 self._start_turn(fact)
             case TurnRestarted(failed=failed, reason=reason):
                 if self._turn is not None:
-                    self._fail(self._turn, "restarted", f"{failed} failed: {reason}")
+                    self._turn.fail("restarted", f"{failed} failed: {reason}")
                 self._end_turn()
             case CallReady(call=call, repair=repair):
                 self._ready[call.id] = fact
@@ -168,8 +160,19 @@ class RunSpans:
                 self._compact(fact)
             case RunEnded():
                 self._end_run(fact)
-            case _:
-                self._note_in_run(fact)
+            case ApprovalNeeded(call=call):
+                self._note(self._span, "toolspeak.approval_needed", {names.TOOL_NAME: call.name})
+            case ApprovalGiven(call_id=call_id, approved=approved):
+                answer = {names.TOOL_NAME: self.name_tool(call_id), "toolspeak.approved": approved}
+                self._note(self._span, "toolspeak.approval_given", answer)
+            case HandedOver(agent=agent, tools=tools):
+                self._tools = {tool.name: tool for tool in tools}
+                self._note(self._span, "toolspeak.handed_over", {names.AGENT_NAME: agent})
+                self._agent = agent
+            case Interrupted(cause=cause):
+                self._note(self._span, "toolspeak.interrupted", {names.REASON: cause})
+            case CallStarted():
+                pass  # `CallReady` says more
         self._last = self._maker.now
 
     def name_tool(self, call_id: str) -> str:
@@ -204,62 +207,41 @@ class RunSpans:
                 names.DIALECT: started.dialect,
             }
             if self._maker.has_content:
-                attributes[names.SYSTEM_INSTRUCTIONS] = content.format_instructions(started.messages)
-                attributes[names.TOOL_DEFINITIONS] = content.format_tools(started.tools)
+                attributes[names.SYSTEM_INSTRUCTIONS] = names.format_instructions(started.messages)
+                attributes[names.TOOL_DEFINITIONS] = names.format_tools(started.tools)
         name = f"invoke_agent {self._agent}".strip()
         self._span = self._maker.start(name, "internal", self.outer_call, {**attributes, **more})
 
     def _end_run(self, ended: RunEnded) -> None:
         if self._turn is not None:
-            self._fail(self._turn, ended.reason, "")
+            self._turn.fail(ended.reason)
             self._end_turn()
         for call_id in tuple(self.calls):
-            self._fail(self.calls[call_id], ended.reason, "")
+            self.calls[call_id].fail(ended.reason)
             self._maker.end(self.calls.pop(call_id))
         if self._span is None:
             return
         self._span.attributes[names.STOP_REASON] = ended.reason
         if ended.reason != "answered":
-            self._fail(self._span, ended.reason, ended.detail)
+            self._span.fail(ended.reason, ended.detail)
         self._maker.end(self._span)
         self._span = None
-
-    def _note_in_run(self, fact: OwnFact) -> None:
-        match fact:
-            case ApprovalNeeded(call=call):
-                self._note(self._span, "toolspeak.approval_needed", {names.TOOL_NAME: call.name})
-            case ApprovalGiven(call_id=call_id, approved=approved):
-                attributes = {names.TOOL_NAME: self.name_tool(call_id), "toolspeak.approved": approved}
-                self._note(self._span, "toolspeak.approval_given", attributes)
-            case HandedOver(agent=agent, tools=tools):
-                self._tools = {tool.name: tool for tool in tools}
-                self._note(self._span, "toolspeak.handed_over", {names.AGENT_NAME: agent})
-                self._agent = agent
-            case Interrupted(cause=cause):
-                self._note(self._span, "toolspeak.interrupted", {names.REASON: cause})
-            case _:
-                pass
 
     def _compact(self, fact: Compacted) -> None:
         counts = {"toolspeak.messages.dropped": fact.dropped, "toolspeak.results.shortened": fact.shortened}
         self._note(self._span, "toolspeak.compacted", counts)
         if fact.usage == Usage() or self._span is None:
             return
-        more = {names.PURPOSE: "summary", **describe_usage(fact.usage, fact.cost)}
+        more = {names.PURPOSE: "summary", **names.describe_usage(fact.usage, fact.cost)}
         # The summary was asked for right after the fact before.
-        self._maker.end(self._start_chat(names.split_model_name(self._model), more, at=self._last))
+        self._maker.end(self._start_chat(more, at=self._last))
 
     # A turn
 
-    def _start_chat(
-        self, model: names.ModelName, more: Mapping[str, AttributeValue], *, at: int | None = None
-    ) -> TraceSpan:
+    def _start_chat(self, more: Mapping[str, AttributeValue], *, at: int | None = None) -> TraceSpan:
+        model = names.split_model_name(self._model)
         attributes: dict[str, AttributeValue | None] = {
-            names.OPERATION: "chat",
-            names.PROVIDER: model.provider,
-            names.REQUEST_MODEL: model.model,
-            names.SERVER_ADDRESS: model.host,
-            names.SERVER_PORT: model.port or None,
+            **names.describe_chat(model),
             names.AGENT_NAME: self._agent,
             **more,
         }
@@ -269,28 +251,24 @@ class RunSpans:
         self._end_turn()
         if self._span is None:
             return
-        started = self._started
         self._model = fact.model or self._model
-        dialect = fact.dialect or (started.dialect if started is not None else "")
+        dialect = fact.dialect or (self._started.dialect if self._started is not None else "")
         more: dict[str, AttributeValue] = {names.TURN: fact.turn, names.DIALECT: dialect}
         if self._maker.has_content:
-            more[names.INPUT_MESSAGES] = content.format_json(self._unshown)
+            more[names.INPUT_MESSAGES] = names.format_json(self._unshown)
             self._unshown = []
-        self._turn = self._start_chat(names.split_model_name(self._model), more)
+        self._turn = self._start_chat(more)
 
     def _finish_turn(self, fact: TurnEnded) -> None:
-        turn = self._turn
-        if turn is None:
+        if (turn := self._turn) is None:
             return
         turn.attributes[names.FINISH_REASONS] = (names.FINISHES.get(fact.finish, fact.finish),)
         turn.attributes[names.CALLS] = len(fact.message.calls)
-        turn.attributes |= describe_usage(fact.usage, fact.cost)
+        turn.attributes |= names.describe_usage(fact.usage, fact.cost)
         if fact.finish == "error":
-            self._fail(turn, "broke_off", "the message broke off")
+            turn.fail("broke_off", "the message broke off")
         if self._maker.has_content:
-            turn.attributes[names.OUTPUT_MESSAGES] = content.format_json(
-                [content.encode_output(fact.message, fact.finish)]
-            )
+            turn.attributes[names.OUTPUT_MESSAGES] = names.format_json([names.encode_output(fact.message, fact.finish)])
         self._end_turn()
 
     def _end_turn(self) -> None:
@@ -333,19 +311,20 @@ class RunSpans:
             names.REPAIR: None if ready is None or ready.repair == "none" else ready.repair,
         }
         if self._maker.has_content and ready is not None:
-            attributes[names.TOOL_ARGUMENTS] = content.format_arguments(ready.call)
+            attributes[names.TOOL_ARGUMENTS] = names.format_json(encode_argument(ready.call.arguments))
         self.calls[call_id] = self._maker.start(f"execute_tool {tool}".strip(), "internal", self._span, attributes)
 
     def _finish_call(self, result: ToolResult) -> None:
         if self._maker.has_content:
-            self._unshown.append(content.encode_response(result))
+            self._unshown.append(names.encode_response(result))
         span = self.calls.pop(result.call_id, None)
         if span is None:
             return
         if result.error is not None:
-            self._fail(span, _name_error(result), result.error if self._maker.has_content else "")
+            span.fail(_name_error(result), result.error if self._maker.has_content else "")
         if self._maker.has_content:
-            span.attributes[names.TOOL_RESULT] = content.format_result(result)
+            said = names.format_json(result.output) if result.error is None else result.error
+            span.attributes[names.TOOL_RESULT] = said
         self._maker.end(span)
 
     # Spans
@@ -354,28 +333,6 @@ class RunSpans:
         if span is not None:
             span.events.append(SpanEvent(name=name, at=self._maker.now, attributes=clean_attributes(attributes or {})))
 
-    def _fail(self, span: TraceSpan, error_type: str, description: str) -> None:
-        span.is_error, span.description = True, description
-        span.attributes[names.ERROR_TYPE] = error_type
-
-
-def describe_usage(usage: Usage, cost: float | None) -> dict[str, AttributeValue]:
-    """Return the attributes of tokens: both sums, and the rest where there is something to say."""
-    described: dict[str, AttributeValue] = {
-        names.INPUT_TOKENS: usage.input_tokens,
-        names.OUTPUT_TOKENS: usage.output_tokens,
-    }
-    counts = {
-        names.CACHE_READ_TOKENS: usage.cached_tokens,
-        names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
-        names.REASONING_TOKENS: usage.reasoning_tokens,
-        names.COST: cost or 0.0,
-    }
-    described.update((name, count) for name, count in counts.items() if count)
-    if usage.estimated:
-        described[names.ESTIMATED] = True
-    return described
-
 
 def _name_error(result: ToolResult) -> str:
     """Return the sort of an error: the name of the exception, where the error begins with one."""
@@ -383,21 +340,6 @@ def _name_error(result: ToolResult) -> str:
         return "not_run"
     found = _EXCEPTION_NAME.match(result.error or "")
     return found[1] if found is not None else "tool_error"
-
-
-# `SpanFold`: the facts of a run become spans. The same facts give the same spans, live or from a record.
-#
-#     invoke_agent {agent}            a run, from `RunStarted` or `RunResumed` on
-#         chat {model}                a message of a model; the only spans with tokens, so that nobody counts them twice
-#         execute_tool {tool}         a call, while its function runs
-#             invoke_agent {tool}     the run of an agent that is a tool
-#
-# A run that is resumed has a span for each time that it was driven. Calls that were refused are events: of the message
-# if they could not be read or were quoted, of the run if somebody did not allow them. What models, tools and users
-# wrote is left out unless content is asked for; then a `chat` span has what was new to the model in that turn, not the
-# whole conversation again.
-#
-# No span stays open: when a run ends, is resumed or is closed, all spans below it end.
 
 
 CallPath = tuple[str, ...]
@@ -422,15 +364,9 @@ def build_spans(facts: Iterable[tuple[Fact, int]], *, content: bool = False, age
 
 
 class SpanFold:
-    """Turns facts into spans, as they come."""
+    """Turns facts into spans, as they come. `content` and `agent` are those of `build_spans`."""
 
     def __init__(self, *, content: bool = False, agent: str = "") -> None:
-        """Begin without any fact.
-
-        Args:
-            content: Whether spans hold what models, tools and users wrote.
-            agent: The name of the agent whose run it is.
-        """
         self._maker = SpanMaker(has_content=content)
         self._agent = agent
         self._runs: dict[CallPath, RunSpans] = {}
@@ -444,14 +380,17 @@ class SpanFold:
         maker = self._maker
         if not maker.seed:
             maker.seed = fact.run_id if isinstance(fact, RunStarted) else f"at {at}"
-        if isinstance(fact, RunResumed):
-            self._end_runs()  # at the time of the last fact: nobody knows how long they went on
+        path: CallPath = fact.path if isinstance(fact, NestedFact) else ()
+        own = fact.event if isinstance(fact, NestedFact) else fact
+        if isinstance(own, RunResumed):
+            self._end_runs(path)  # at the time of the last fact: nobody knows how long they went on
         maker.now = max(maker.now, at)
-        path, own = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
         run = self._runs.get(path)
         if run is None or isinstance(own, RunStarted):
             self._drop_runs(path)
-            run = self._runs[path] = RunSpans(maker, self._name_agent(path))
+            outer = self._runs.get(path[:-1]) if path else None
+            agent = ("" if outer is None else outer.name_tool(path[-1])) if path else self._agent
+            run = self._runs[path] = RunSpans(maker, agent)
         if isinstance(own, RunStarted | RunResumed):
             run.outer_call = self.find_call(path)
         elif isinstance(own, ToolFinished):
@@ -477,12 +416,6 @@ class SpanFold:
         """Return the span of a call that runs now, given the ids of the calls that lead to it and its own."""
         outer = self._runs.get(path[:-1]) if path else None
         return None if outer is None else outer.calls.get(path[-1])
-
-    def _name_agent(self, path: CallPath) -> str:
-        if not path:
-            return self._agent
-        outer = self._runs.get(path[:-1])
-        return "" if outer is None else outer.name_tool(path[-1])
 
     def _end_runs(self, path: CallPath = ()) -> list[CallPath]:
         """End all spans of a run and of those that its calls make, the innermost first; return where they are."""

@@ -60,6 +60,11 @@ class TraceSpan:
         """How long it took; None while it has not ended."""
         return None if self.end is None else (self.end - self.start) / 1e9
 
+    def fail(self, error_type: str, description: str = "") -> None:
+        """Note that it failed."""
+        self.is_error, self.description = True, description
+        self.attributes["error.type"] = error_type
+
 
 def clean_text(text: str) -> str:
     """Return a text that can be encoded in UTF-8. A model may write half a surrogate pair, which cannot."""

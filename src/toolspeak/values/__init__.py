@@ -1,7 +1,8 @@
 """Values: what flows through the package, and what can be said about it without running anything.
 
 This is the lowest room: it imports nothing of toolspeak, and outside of it only the standard library. All classes are
-frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`).
+frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`). Begin with `messages.py`, `events.py`
+and `spec.py`: nearly everything else in the package is about these three.
 
     messages.py      messages and their parts, calls and their results
     pieces.py        what an endpoint sent, before it is read
@@ -19,5 +20,8 @@ frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`).
     package.py       the version, and names that are imported at their first use
 
 A new event or part goes into `events.py` or `messages.py` and into its union; a new field has a default, since files
-that were saved without it must still load. A new error goes into `errors.py` and into the tree in its docstring.
+that were saved without it must still load. A new error goes into `errors.py` and into the tree in its docstring. A form
+in which models send arguments goes into `coercion.py`, by the schema. A keyword of schemas goes into `validation.py` if
+it decides the meaning of a call, into `gateway/answer_schema.py` in any case; one that holds schemas also into the sets
+in `spec.py`.
 """

@@ -83,14 +83,7 @@ def file(source: AttachmentSource, *, name: str | None = None, mime: str | None 
 def attach(source: object, *, label: str, name: str | None = None, mime: str | None = None) -> Media:
     """Return a file to send with a message, as `file` does.
 
-    Args:
-        source: The path, the address or the bytes of the file.
-        label: How the user gave the source, for errors: `file('x.pdf')`, or `-a x.pdf` on the command line.
-        name: The name that the model sees; by default that of the path or the address.
-        mime: The type, where neither the content nor the name shows it.
-
-    Raises:
-        UsageError: As for `file`.
+    `label` says for errors how the user gave the source: `file('x.pdf')`, or `-a x.pdf` on the command line.
     """
     if isinstance(source, bytes):
         return _from_bytes(_check_size(source, name or "the attachment"), name, mime)
@@ -129,7 +122,8 @@ def _check_size(data: bytes, name: str, size: int | None = None) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str | None, mime: str | None) -> Media:
-    found = mime or _type_of_content(data)
+    by_content = (kind for place, mark, kind in _SIGNATURES if data.startswith(mark, place))
+    found = mime or next(by_content, None)
     if found is not None and not found.startswith("text/"):
         return Media(mime=found, data=data, name=name)
     named = found or _type_of_name(name)
@@ -141,10 +135,6 @@ def _from_bytes(data: bytes, name: str | None, mime: str | None) -> Media:
     if named.startswith("text/"):
         raise UsageError(f"{name or 'the attachment'} is not text in UTF-8 or UTF-16; convert it before")
     return Media(mime=named, data=data, name=name)
-
-
-def _type_of_content(data: bytes) -> str | None:
-    return next((mime for place, mark, mime in _SIGNATURES if data.startswith(mark, place)), None)
 
 
 def _type_of_name(name: str | None) -> str:

@@ -112,8 +112,8 @@ def load_messages(text: str) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def encode(item: Item) -> dict[str, Any]:
-    """Return one message or fact as JSON data."""
+def encode(item: Item | Delta) -> dict[str, Any]:
+    """Return one message or fact as JSON data; a delta, too, which is sent but never saved."""
     return {"v": FORMAT, **cast("dict[str, Any]", _encode(item))}
 
 
@@ -139,9 +139,7 @@ def decode(data: Any) -> Item:
         raise UsageError(str(error)) from None
 
 
-def encode_event(event: Event) -> dict[str, Any]:
-    """Return one event as JSON data: a fact as `encode` does, or a delta."""
-    return {"v": FORMAT, **cast("dict[str, Any]", _encode(event))}
+encode_event: Callable[[Event], dict[str, Any]] = encode
 
 
 def decode_delta(data: Mapping[str, Any]) -> Delta:

@@ -124,10 +124,7 @@ class Coercion(Validation):
     def coerce(self, value: Any, schema: Any, in_union: bool = False) -> Any:
         """Return a part of the value in the form that `schema` asks for, or unchanged.
 
-        Args:
-            value: The part.
-            schema: The schema.
-            in_union: Whether other alternatives may coerce the same part again, so that the result is worth keeping.
+        `in_union`: other alternatives may coerce the same part again, so that the result is worth keeping.
         """
         if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
             return value
@@ -258,7 +255,10 @@ def _coerce_scalar(value: Any, kind: Any, schema: Schema) -> Any:
             number = _parse_number(value)
             return value if number is None else number
         case "boolean":
-            return _coerce_boolean(value)
+            if isinstance(value, str):
+                word = value.strip().casefold()
+                return True if word in TRUE else False if word in FALSE else value
+            return bool(value) if type(value) is int and value in (0, 1) else value
         case "null":
             return None if _is_null_word(value) else value
         case "string":
@@ -319,16 +319,14 @@ def _coerce_enum(value: Any, allowed: list[Any], names: Mapping[str, Any]) -> An
         return same[0] if same else value
     if value in names:
         return names[value]
-    for index in ({_fold_name(option): option for option in allowed if isinstance(option, str)}, _index_names(names)):
-        if _fold_name(value) in index:
-            return index[_fold_name(value)]
+    folded = _fold_name(value)
+    given = [*((option, option) for option in allowed if isinstance(option, str))]
+    for index in (given, names.items()):
+        if found := [meant for name, meant in index if _fold_name(name) == folded]:
+            return found[-1]
     number = _parse_number(value)
     same = [option for option in allowed if number is not None and option == number and not isinstance(option, bool)]
     return same[0] if same else value
-
-
-def _index_names(names: Mapping[str, Any]) -> dict[str, Any]:
-    return {_fold_name(name): value for name, value in names.items()}
 
 
 def _fold_name(text: str) -> str:
@@ -357,10 +355,3 @@ def _format_integer(value: int) -> Any:
         return str(value)
     except ValueError:  # thousands of digits
         return value
-
-
-def _coerce_boolean(value: Any) -> Any:
-    if isinstance(value, str):
-        word = value.strip().casefold()
-        return True if word in TRUE else False if word in FALSE else value
-    return bool(value) if type(value) is int and value in (0, 1) else value

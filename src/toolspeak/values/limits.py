@@ -1,9 +1,6 @@
-"""The limits of a run."""
+"""What a run may use (`Limits`), and what a turn or a run has used (`Usage`)."""
 
 from toolspeak.values.frozen import frozen
-
-# `Usage`: the tokens of a turn or of a run.
-
 
 CHARS_PER_TOKEN = 4
 """Characters of a token, on average, where no endpoint counts tokens."""

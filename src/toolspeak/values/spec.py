@@ -236,15 +236,6 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}], **description}
 
 
-# Tools read from their JSON definitions, in one of these forms.
-#
-# OpenAI: `{"type": "function", "function": {"name": …, "description": …, "parameters": {…}}}`; Anthropic: `{"name": …,
-# "description": …, "input_schema": {…}}`; MCP: the same with `inputSchema`; plain: the same with `parameters`.
-#
-# A tool that takes one raw text names the parameter for it in `raw`, or is a custom tool of OpenAI, which has no
-# schema: `{"type": "custom", "name": …}` or `{"type": "custom", "custom": {"name": …}}`.
-
-
 SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 """Keys under which a definition may have the schema of its parameters."""
 
@@ -256,6 +247,11 @@ CUSTOM_SCHEMA = {"type": "object", "properties": {CUSTOM_PARAMETER: {"type": "st
 
 def read_definition(data: Any, where: str = "") -> ToolSpec:
     """Read a tool from its definition. A definition without a schema is that of a tool without parameters.
+
+    The forms are those of OpenAI (`{"type": "function", "function": {"name": …, "parameters": {…}}}`), of Anthropic
+    (`{"name": …, "input_schema": {…}}`) and of MCP (the same with `inputSchema`), or plain (with `parameters`). A tool
+    that takes one raw text names the parameter for it in `raw`, or is a custom tool of OpenAI, which has no schema:
+    `{"type": "custom", "name": …}` or `{"type": "custom", "custom": {"name": …}}`.
 
     Args:
         data: The definition, as JSON data.

@@ -127,10 +127,7 @@ class Validation(ResolvedSchemas):
     def is_valid(self, value: Any, schema: Any, in_union: bool = False) -> bool:
         """Whether a part of the value is valid under `schema`.
 
-        Args:
-            value: The part.
-            schema: The schema.
-            in_union: Whether other alternatives may check the same part again, so that the answer is worth keeping.
+        `in_union`: other alternatives may check the same part again, so that the answer is worth keeping.
         """
         if schema is True or isinstance(value, Ref):
             return True
@@ -311,10 +308,7 @@ def is_of_type(value: Any, kind: Any) -> bool:
 def nearest(name: str, options: Iterable[str], *, likeness: float = 0.5) -> str | None:
     """Return the option that is most like `name`, or None. Case, underscores and hyphens do not count.
 
-    Args:
-        name: The name that was not found.
-        options: The names that there are.
-        likeness: How much alike the two must be, from 0 to 1.
+    `likeness` is how much alike the two must be, from 0 to 1.
     """
     if len(name) > MAX_NAME_CHARS:
         return None

@@ -1,25 +1,28 @@
 """The HTTP APIs of models, each as a client and as a server. No I/O and no clock: bytes and JSON in, values out.
 
-An API is a package with these modules and the same exports, which `api.Wire` lists and the type checker demands:
+This room imports `values/` and nothing else of toolspeak. Begin with `api.py`, then read `openai_chat/`. Three things
+are kept apart: the API (here), the endpoint (`models/endpoint.py`: address, key, retries) and what is known of its
+server (`models/profiles.py`). An API is a package with these modules, which exports what `api.Wire` lists:
 
-    client_request.py   ChatRequest → path, headers and body of a request
-    client_answer.py    stream or body of an answer → pieces and an `Answer`
-    server_request.py   path and body of a request → ChatRequest
-    server_answer.py    events of a turn → stream or body of an answer
-    names.py            names and values that both sides share, three of the exports among them
+    client.py   ChatRequest → path, headers and body of a request; stream or body of an answer → pieces and an `Answer`;
+                names and values that both sides share
+    server.py   path and body of a request → ChatRequest; events of a turn → stream or body of an answer
 
-`chat_request.py` has the request that all APIs share, `answer_format.py` the form of an answer that a request asks for,
-`quirks.py` and `schemas.py` what an endpoint may not support of its API. The rest is shared work: `sse.py` (server-sent
-events), `framing.py` (how a stream is split into events), `fields.py` (reads requests and reports wrong fields),
-`json_data.py` (JSON of unknown shape), `failures.py` (how a server reports what went wrong), `api_errors.py` (what an
-endpoint reports), `vendor_tools.py` (tools that a vendor defines), `media.py`, `piece_buffer.py`.
+`openai_responses` has its server in two modules, and its names in a third: its tools may be grouped, or take raw text.
+
+All APIs share `chat_request.py` (the request, the form of an answer that it asks for, and the quirks of an endpoint),
+`answers.py` (what decoders and encoders have in common), `framing.py` (how a stream is split into events), `fields.py`
+(reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape, vendor data), `errors.py` (what an
+endpoint reports, and `FAILURES`, how a server reports), `schemas.py` (schemas in the form that an endpoint accepts),
+`vendor_tools.py` (tools that a vendor defines) and `media.py`.
 
 An API that is only called has the client side alone, as `ollama_chat` has: it exports what `api.ClientWire` lists, and
 is in `CLIENT_WIRES`, but not in `WIRES`.
 
 To add an API:
 
-1. Make a package beside `openai_chat`, with these modules and an `__init__.py` that exports what `Wire` lists.
+1. Make a package beside `openai_chat`, with these modules and an `__init__.py` that exports what `Wire` lists. Its
+   decoder derives `AnswerDecoder`, its encoder `AnswerEncoder`.
 2. Add its name to `ApiName`, its package to `_SERVED`, which the type checker reads, and both to `_SERVED_PACKAGES`,
    all in `api.py`. Clients (`models/`) and the gateway take it from there: the route, the ids and the headers follow
    from what the package exports.
@@ -30,4 +33,10 @@ To add an API:
    of tool definitions to `toolspeak tools --as` (`Form` in `cli/options.py`, `as_form` in `cli/tools.py`).
 5. Add a recorded stream to `tests/wire/streams/` and its end to `ENDS` in `tests/wire/test_broken_streams.py`.
    `tests/wire/test_joined.py` joins the client side and the server side of every API in `WIRES`.
+
+To add a field of an API: its package, both sides; if all APIs have it, `ChatRequest` first. How an API asks for an
+answer in a format: `read_answer_format`, and the field in `FORMAT_FIELDS` of `gateway/passthrough.py`. A failure that
+clients of the gateway are told of: a row of `FAILURES`, and the exception for it in `gateway/errors.py`. Words in which
+a server says that a conversation is too long: `_OVERFLOW` in `errors.py`. A tool that a vendor defines and clients run:
+`_CLIENT_TOOLS` in `vendor_tools.py`. An option of Ollama: `OPTIONS` in `ollama_chat/client.py`.
 """

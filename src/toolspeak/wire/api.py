@@ -5,14 +5,14 @@ package to its half or to both. A package is imported when its API is first aske
 not load the others. See the package docstring for how to add an API.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
-from toolspeak.values.events import Event, FinishReason, Usage
 from toolspeak.values.messages import Media, Message
-from toolspeak.values.pieces import Answer, Piece
+from toolspeak.values.pieces import Answer
 from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.answers import AnswerDecoder, AnswerEncoder
 from toolspeak.wire.chat_request import ChatRequest, Quirks
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.framing import Framing
@@ -30,56 +30,6 @@ ApiName: TypeAlias = ServedApiName | Literal["ollama"]
 
 MessageEncoder: TypeAlias = Callable[[Message, Quirks, str], str]
 """Returns what a message becomes in a request, for an endpoint with these quirks and this vendor, as JSON."""
-
-
-class AnswerDecoder(Protocol):
-    """Reads one streamed answer into pieces.
-
-    Attributes:
-        ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
-        reason: The API's own word for why the message ended; empty until the API gave it.
-        skipped: The number of events that were not JSON objects, and so were skipped.
-    """
-
-    ended: bool
-    reason: str
-    skipped: int
-
-    def feed_all(self, payloads: list[str]) -> list[Piece]:
-        """Read the data of events that arrived together. Raises `ModelError` when the API reports an error."""
-        ...
-
-    def close(self) -> Answer:
-        """Return the whole message, as far as it arrived."""
-        ...
-
-
-class AnswerEncoder(Protocol):
-    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`).
-
-    Attributes:
-        content_type: The media type of a stream.
-    """
-
-    content_type: str
-
-    def start(self) -> bytes:
-        """Return the beginning of a stream."""
-        ...
-
-    def feed(self, events: Sequence[Event]) -> bytes:
-        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream."""
-        ...
-
-    def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
-        ...
-
-    def response(
-        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
-    ) -> dict[str, Any]:
-        """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
-        ...
 
 
 class ClientWire(Protocol):
@@ -110,7 +60,14 @@ class ClientWire(Protocol):
     def request_body(
         self, request: ChatRequest, *, quirks: Quirks = ..., rules: SchemaRules = ..., vendor: str = ...
     ) -> dict[str, Any]:
-        """Return the body of a request."""
+        """Return the body of a request.
+
+        Args:
+            request: The request.
+            quirks: What the endpoint supports of the API.
+            rules: How the endpoint needs schemas changed.
+            vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
+        """
         ...
 
     @property
@@ -128,7 +85,13 @@ class ClientWire(Protocol):
     def tool_definitions(
         self, specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = ...
     ) -> list[dict[str, Any]]:
-        """Return the `tools` field of a request."""
+        """Return the `tools` field of a request. A tool without a strict variant is sent with its schema unchanged.
+
+        Args:
+            specs: The tools.
+            strict: Whether schemas are made strict. Then `rules` is not used.
+            rules: How the endpoint needs schemas changed.
+        """
         ...
 
     def Decoder(self, vendor: str = ..., tools: Iterable[ToolSpec] = ...) -> AnswerDecoder:  # noqa: N802 (a class)

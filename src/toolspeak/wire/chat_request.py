@@ -13,12 +13,12 @@ from toolspeak.values.messages import Message
 from toolspeak.values.spec import Schema, ToolSpec
 from toolspeak.wire.fields import Fields
 
-# `Quirks`: what an endpoint supports of its API. A feature that is False is left out of requests or replaced.
-
 
 @frozen
 class Quirks:
-    """The differences between servers of the same API. The defaults describe the servers of the API's own vendor.
+    """What an endpoint supports of its API. A feature that is False is left out of requests or replaced.
+
+    The defaults describe the servers of the API's own vendor.
 
     Attributes:
         tools: The `tools` field. Without it no tools are sent at all.
@@ -57,9 +57,6 @@ NO_QUIRKS = Quirks()
 """An endpoint that supports what its API specifies."""
 
 
-# `AnswerFormat`: the form that a client asks of an answer, and how the APIs write it.
-
-
 @frozen
 class AnswerFormat:
     """The form that a client asks of an answer: JSON, by itself and without other words.
@@ -78,9 +75,7 @@ class AnswerFormat:
 def read_answer_format(given: Fields | None, *, nested: str = "") -> AnswerFormat | None:
     """Read the object that describes the form of an answer; None if any text will do.
 
-    Args:
-        given: The object: `type` is `text`, `json_object` or `json_schema`.
-        nested: The field of the object that holds schema and strictness; empty if the object itself holds them.
+    `nested` is the field of the object that holds schema and strictness; empty if the object itself holds them.
     """
     if given is None:
         return None

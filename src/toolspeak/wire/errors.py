@@ -1,5 +1,6 @@
-"""`FAILURES`: all that can go wrong for a client of the gateway, and how each API reports it. The one table of errors.
+"""Errors that an endpoint reports, read in the same way for all APIs, and `FAILURES`: how a server reports its own.
 
+`FAILURES` is the one table of all that can go wrong for a client of the gateway, in the forms of all APIs.
 A failure that is not in the table cannot be reported: the gateway finds the name of a row for each exception
 (`gateway/errors.py`), and the packages of the APIs write the row in their own form, as a body and in a stream.
 
@@ -18,9 +19,6 @@ from typing import Any, Literal, TypeAlias
 from toolspeak.values.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.values.frozen import frozen
 from toolspeak.wire.json_data import as_list, as_object, as_text
-
-# Errors that an API reports, as one line of text and as an exception. All APIs are read in the same way.
-
 
 MAX_CAUSE_CHARS = 500
 """Characters of a cause that are kept; some servers answer with a page of HTML."""
@@ -103,14 +101,9 @@ def read_cause(error: Any, depth: int = 4) -> str:
     if place := ".".join(str(step) for step in as_list(fields.get("loc"))):
         message = f"{place}: {message}"
     upstream = as_text(as_object(fields.get("metadata")).get("raw"))  # the message of the provider behind a router
-    kind = as_text(fields.get("type")) or as_text(fields.get("code")) or _read_google_status(fields)
+    status = as_text(fields.get("status"))  # the name of an error of Google's, which has a number as its code
+    kind = as_text(fields.get("type")) or as_text(fields.get("code")) or (status if status.isupper() else "")
     return _one_line(" ".join(filter(None, (message, upstream, f"({kind})" if kind and kind not in message else ""))))
-
-
-def _read_google_status(error: dict[str, Any]) -> str:
-    """Return the name of an error in Google's form, which has a number as its code."""
-    status = as_text(error.get("status"))
-    return status if status.isupper() else ""
 
 
 def read_retry_delay(body_text: str) -> float | None:

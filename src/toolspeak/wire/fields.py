@@ -3,12 +3,16 @@
 A field that is null counts as left out: clients write both.
 """
 
-from collections.abc import Collection, Iterator
+import json
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, cast
 
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.messages import Extra, Media, Text
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.errors import FailureName
+from toolspeak.wire.media import decode_data_url, guess_image_type
 
 MAX_TOOLS = 1_000
 """The most tools of one request."""
@@ -200,3 +204,61 @@ def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path:
     for name in names:
         if name not in known:
             raise FieldError(path, f"there is no tool {name[:MAX_QUOTED_CHARS]!r} in tools")
+
+
+# What two APIs or more have in the same form
+
+
+def read_content(fields: Fields, name: str, read_part: Callable[[Fields], Any]) -> tuple[Any, ...]:
+    """Return the parts of a content: a text stands for a list with one text, and any other list is read by part."""
+    value = fields.value(name)
+    if isinstance(value, str):
+        return (Text(text=value),)
+    return tuple(read_part(part) for part in fields.objects(name, required=True))
+
+
+def read_arguments(fields: Fields) -> dict[str, Any]:
+    """Return the arguments of a call, which are written as a text; an empty one stands for an empty object."""
+    encoded = fields.optional_text("arguments")
+    try:
+        arguments: Any = json.loads(encoded) if encoded.strip() else {}
+    except (ValueError, RecursionError):
+        raise fields.error("arguments", "not JSON") from None
+    return check_kind(arguments, dict, fields.path_of("arguments"))
+
+
+def read_media(fields: Fields, name: str, extra: Extra | None, file_name: str | None = None) -> Media:
+    """Return the image or file that a URL stands for, or that a data URL holds."""
+    url = fields.text(name)
+    if not url.startswith("data:"):
+        return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra, name=file_name)
+    if (decoded := decode_data_url(url)) is None:
+        raise fields.error(name, "not a valid data URL")
+    mime, data = decoded
+    return Media(mime=mime, data=data, extra=extra, name=file_name)
+
+
+def read_choice_word(fields: Fields, tools: Collection[ToolSpec]) -> ToolChoice | None:
+    """Return the choice of tools if it is left out or a word; None for an object, which names tools."""
+    value = fields.value("tool_choice")
+    if value is None:
+        return AUTO
+    if value in ("auto", "none", "required"):
+        if value == "required" and not tools:
+            raise fields.error("tool_choice", "a call is required, but there are no tools")
+        return ToolChoice(mode=value)
+    if isinstance(value, str):
+        raise fields.error("tool_choice", f"{value!r} is none of auto, none, required")
+    return None
+
+
+def read_allowed_mode(allowed: Fields) -> ToolChoice:
+    """Return the choice among the tools that a request allows of those it offers.
+
+    The API requires a call of at least one of them, but a `ToolChoice` that names several requires all. So the caller
+    leaves the other tools out, and a call of any remaining tool is required.
+    """
+    mode = allowed.text("mode")
+    if mode not in ("auto", "required"):
+        raise allowed.error("mode", f"{mode!r} is none of auto, required")
+    return ToolChoice(mode="required") if mode == "required" else AUTO

@@ -1,6 +1,9 @@
 """`Framing`: how a streamed answer is split into the data of its events. There are two: server-sent events and lines.
 
-A reader of lines follows the rules of `sse.py`: a line is read once, when it is complete, and is decoded then.
+The readers share these rules. A line is read once, when it is complete, so that a long line costs the same in many
+chunks as in one; a text is decoded when its event is complete, so that no chunk can split a character. Of server-sent
+events only the field `data` is read: the APIs repeat the type of an event in its data, and servers send many other
+fields. `encode_event` writes an event as a server sends it.
 """
 
 import re
@@ -10,13 +13,6 @@ from typing import Protocol
 from toolspeak.values.errors import ProviderError
 from toolspeak.values.frozen import frozen
 
-# Server-sent events: reads chunks of bytes into the data of events, and writes events as bytes.
-#
-# Only the field `data` is read: both APIs repeat the type of an event in its data. Rules of this file: a line is read
-# once, when it is complete, so that a long line costs the same in many chunks as in one; text is decoded when its event
-# is complete, so that no chunk can split a character; and every other field is skipped, since servers send many.
-
-
 MAX_LINE_BYTES = 16 << 20
 """The longest line of a stream. An image in an answer is one line, so lines of some megabytes are usual."""
 
@@ -25,21 +21,49 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-class SseReader:
-    """Reads one stream of events."""
+class StreamReader(Protocol):
+    """Splits one stream."""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """Return the data of the events that `chunk` completes. Raises `ProviderError` if a line is too long."""
+        ...
+
+    def close(self) -> list[str]:
+        """End the stream. Return the data of an event that was not terminated, which may be cut."""
+        ...
+
+
+class _HeldLine:
+    """Keeps the beginning of a line until its end arrives. Readers of lines derive it."""
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []  # chunks of a line whose end has not arrived
+        self._held: list[bytes] = []
         self._held_bytes = 0
+
+    def _hold(self, chunk: bytes) -> None:
+        self._held_bytes += len(chunk)
+        if self._held_bytes > MAX_LINE_BYTES:
+            self._take_held()
+            raise ProviderError(f"a line of the answer is longer than {MAX_LINE_BYTES:,} bytes")
+        self._held.append(chunk)
+
+    def _take_held(self) -> bytes:
+        held = b"".join(self._held)
+        self._held.clear()
+        self._held_bytes = 0
+        return held
+
+
+class SseReader(_HeldLine):
+    """Reads one stream of server-sent events."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._data: list[bytes] = []  # data lines of an event whose end has not arrived
         self._after_return = False  # the last chunk ended in CR: an LF that follows belongs to it
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Return the data of the events that `chunk` completes.
-
-        Raises:
-            ProviderError: A line has not ended after `MAX_LINE_BYTES`.
-        """
+        """Return the data of the events that `chunk` completes."""
         if chunk.endswith(b"\n\n") and self._is_one_event(chunk):
             self._after_return = False
             return [chunk[6:-2].decode("utf-8", "replace")]
@@ -50,8 +74,7 @@ class SseReader:
                 self._hold(chunk)
             return []
         if self._held:
-            chunk = b"".join((*self._held, chunk))
-            self._drop_held()
+            chunk = self._take_held() + chunk
         payloads: list[str] = []
         if not self._data:
             end = chunk.rfind(b"\n\n")
@@ -68,21 +91,8 @@ class SseReader:
     def close(self) -> list[str]:
         """End the stream. Return the data of an event that was not terminated, which may be cut."""
         payloads: list[str] = []
-        self._read_lines([b"".join(self._held), b""], payloads)
-        self._drop_held()
+        self._read_lines([self._take_held(), b""], payloads)
         return payloads
-
-    def _hold(self, chunk: bytes) -> None:
-        """Keep the beginning of a line until its end arrives."""
-        self._held_bytes += len(chunk)
-        if self._held_bytes > MAX_LINE_BYTES:
-            self._drop_held()
-            raise ProviderError(f"a line of the answer is longer than {MAX_LINE_BYTES:,} bytes")
-        self._held.append(chunk)
-
-    def _drop_held(self) -> None:
-        self._held.clear()
-        self._held_bytes = 0
 
     def _is_one_event(self, chunk: bytes) -> bool:
         """Whether `chunk` is exactly one event of one line, as nearly all are where tokens are sent one by one."""
@@ -139,67 +149,21 @@ SSE_PREFIXES = ("data:", "event:", ":")
 """The beginnings of a stream of server-sent events."""
 
 
-class StreamReader(Protocol):
-    """Splits one stream."""
-
-    def feed(self, chunk: bytes) -> list[str]:
-        """Return the data of the events that `chunk` completes. Raises `ProviderError` if a line is too long."""
-        ...
-
-    def close(self) -> list[str]:
-        """End the stream. Return the data of an event that was not terminated, which may be cut."""
-        ...
-
-
-class NdjsonReader:
+class NdjsonReader(_HeldLine):
     """Splits a stream of JSON values, one in each line."""
 
-    def __init__(self) -> None:
-        self._held: list[bytes] = []  # chunks of a line whose end has not arrived
-        self._held_bytes = 0
-
     def feed(self, chunk: bytes) -> list[str]:
-        """Return the lines that `chunk` completes.
-
-        Raises:
-            ProviderError: A line has not ended after `MAX_LINE_BYTES`.
-        """
+        """Return the lines that `chunk` completes."""
         *lines, rest = chunk.split(b"\n")
         if lines and self._held:
-            lines[0] = b"".join((*self._held, lines[0]))
-            self._drop_held()
+            lines[0] = self._take_held() + lines[0]
         if rest:
             self._hold(rest)
-        return [text for line in lines if (text := _decode(line))]
+        return [text for line in lines if (text := line.decode("utf-8", "replace").strip())]
 
     def close(self) -> list[str]:
         """End the stream. Return the last line if it was not terminated, which may be cut."""
-        text = _decode(b"".join(self._held))
-        self._drop_held()
-        return [text] if text else []
-
-    def _hold(self, chunk: bytes) -> None:
-        self._held_bytes += len(chunk)
-        if self._held_bytes > MAX_LINE_BYTES:
-            self._drop_held()
-            raise ProviderError(f"a line of the answer is longer than {MAX_LINE_BYTES:,} bytes")
-        self._held.append(chunk)
-
-    def _drop_held(self) -> None:
-        self._held.clear()
-        self._held_bytes = 0
-
-
-def _decode(line: bytes) -> str:
-    return line.decode("utf-8", "replace").strip()
-
-
-def _is_sse(text: str) -> bool:
-    return text.startswith(SSE_PREFIXES)
-
-
-def _is_ndjson(text: str) -> bool:
-    return "\n{" in text  # within one JSON value that was written over several lines, lines are indented
+        return self.feed(b"\n")
 
 
 @frozen
@@ -217,8 +181,9 @@ class Framing:
     is_stream: Callable[[str], bool]
 
 
-SSE = Framing(content_type="text/event-stream", reader=SseReader, is_stream=_is_sse)
+SSE = Framing(content_type="text/event-stream", reader=SseReader, is_stream=lambda text: text.startswith(SSE_PREFIXES))
 """Server-sent events."""
 
-NDJSON = Framing(content_type="application/x-ndjson", reader=NdjsonReader, is_stream=_is_ndjson)
+# Within one JSON value that was written over several lines, lines are indented.
+NDJSON = Framing(content_type="application/x-ndjson", reader=NdjsonReader, is_stream=lambda text: "\n{" in text)
 """A JSON object in each line."""

@@ -66,10 +66,21 @@ def decode_text(media: Media) -> str | None:
     return media.data.decode("utf-8", "replace")
 
 
+def show_text(media: Media) -> str | None:
+    """Return the text of a text file behind its name, as models are shown it; None as for `decode_text`."""
+    text = decode_text(media)
+    return f"File {media.name}:\n\n{text}" if text is not None and media.name else text
+
+
 def name_kind(media: Media) -> str:
     """Return the plural noun for media of this kind."""
     kinds = {"image": "images", "audio": "sounds", "video": "videos", "text": "text files"}
     return "PDF documents" if media.mime == "application/pdf" else kinds.get(media.mime.partition("/")[0], "files")
+
+
+def explain_no_address(media: Media) -> str:
+    """Return why a model cannot take an attachment that has only an address."""
+    return f"takes no {name_kind(media)} by address; pass the file itself: {media.url}"
 
 
 def explain_text_only(media: Media) -> str | None:

@@ -1,25 +1,20 @@
-"""Reads the body of a request as a server: the reverse of `client_request`."""
+"""The server side: reads the body of a request, and writes answers: the reverse of `client.py`.
 
-from collections.abc import Callable, Sequence
+A streamed answer is a list of blocks. A block of text or reasoning is closed when another block starts; the block of a
+call when the call is ready, so that the blocks of interleaved calls may be open at the same time. The signature of
+reasoning is known only at the end of the message: it is sent then, for the block that it belongs to. Opaque blocks are
+sent only in a whole answer, because in a stream they are known too late for their place.
+"""
+
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from toolspeak.values.events import (
-    AUTO,
-    ArgsDelta,
-    CallReady,
-    CallStarted,
-    Event,
-    FinishReason,
-    TextDelta,
-    ThinkingDelta,
-    ToolChoice,
-    TurnEnded,
-    Usage,
-)
+from toolspeak.values.events import AUTO, FinishReason, ToolChoice, TurnEnded, Usage
 from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.values.spec import ToolSpec
-from toolspeak.wire.anthropic_messages.names import VENDOR
-from toolspeak.wire.chat_request import AnswerFormat, ChatRequest, read_answer_format
+from toolspeak.wire.answers import AnswerEncoder
+from toolspeak.wire.anthropic_messages.client import VENDOR
+from toolspeak.wire.chat_request import ChatRequest, read_answer_format
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
@@ -28,197 +23,21 @@ from toolspeak.wire.fields import (
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    read_content,
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
-from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact, encode_arguments, encode_references
+from toolspeak.wire.json_data import (
+    as_list,
+    as_object,
+    as_text,
+    build_extra,
+    dump_compact,
+    encode_references,
+    get_vendor_data,
+)
 from toolspeak.wire.media import decode_base64, guess_image_type
 from toolspeak.wire.vendor_tools import name_vendor_tool
-
-# Writes answers as a server, streamed or whole: the reverse of `client_answer`.
-#
-# A stream is a list of blocks. A block of text or reasoning is closed when another block starts; the block of a call
-# when the call is ready, so that the blocks of interleaved calls may be open at the same time. The signature of
-# reasoning is known only at the end of the message: it is sent then, for the block that it belongs to. Opaque blocks
-# are sent only in a whole answer, because in a stream they are known too late for their place.
-
-
-_STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
-
-
-class Encoder:
-    """Writes one answer, streamed or whole.
-
-    `created`, `include_usage` and `request` are not used: this API has no times, always sends token counts, and repeats
-    nothing of a request.
-    """
-
-    content_type: str = "text/event-stream"
-
-    def __init__(
-        self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
-    ) -> None:
-        self._whole: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": model}
-        self._blocks = 0
-        self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
-        self._thinking_blocks: list[int] = []
-        self._calls: dict[str, int] = {}  # index of a call's block, by the id of the call
-        self._unready: set[str] = set()
-        self._has_arguments: set[str] = set()
-
-    def start(self) -> bytes:
-        """Return the beginning of a stream."""
-        message: dict[str, Any] = {
-            **self._whole,
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": _encode_usage(Usage()),
-        }
-        return _sse({"type": "message_start", "message": message})
-
-    def feed(self, events: Sequence[Event]) -> bytes:
-        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream.
-
-        An event that has no counterpart in the API gives no bytes.
-        """
-        return b"".join(map(self._encode, events))
-
-    def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
-        return _sse(error_body(report))
-
-    def response(
-        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
-    ) -> dict[str, Any]:
-        """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
-        blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
-        stop = _stop_fields(finish, bool(message.calls), stop_text)
-        return {**self._whole, "content": blocks, **stop, "usage": _encode_usage(usage or Usage())}
-
-    def _encode(self, event: Event) -> bytes:
-        match event:
-            case TextDelta(text=text) if text:
-                return self._add_delta("text", {"type": "text_delta", "text": text})
-            case ThinkingDelta(text=text) if text:
-                return self._add_delta("thinking", {"type": "thinking_delta", "thinking": text})
-            case CallStarted(call_id=call_id, name=name):
-                return self._start_call(call_id, name)
-            case ArgsDelta(call_id=call_id, text=text) if call_id in self._unready and text:
-                self._has_arguments.add(call_id)
-                return _delta(self._calls[call_id], {"type": "input_json_delta", "partial_json": text})
-            case CallReady():
-                return self._complete_call(event)
-            case TurnEnded():
-                return self._end(event)
-            case _:
-                return b""
-
-    def _add_delta(self, kind: Literal["text", "thinking"], delta: dict[str, Any]) -> bytes:
-        start = b""
-        if self._open[1] != kind:
-            empty = {"type": "text", "text": ""} if kind == "text" else _thinking_block("", None)
-            start = self._close_open_block() + self._start_block(empty)
-            self._open = (self._blocks - 1, kind)
-            if kind == "thinking":
-                self._thinking_blocks.append(self._open[0])
-        return start + _delta(self._open[0], delta)
-
-    def _start_call(self, call_id: str, name: str) -> bytes:
-        closed = self._close_open_block()
-        self._calls[call_id] = self._blocks
-        self._unready.add(call_id)
-        return closed + self._start_block({"type": "tool_use", "id": call_id, "name": name, "input": {}})
-
-    def _complete_call(self, ready: CallReady) -> bytes:
-        call = ready.call
-        data = b"" if call.id in self._calls else self._start_call(call.id, call.name)
-        if call.id not in self._has_arguments:
-            data += self._encode(ArgsDelta(call_id=call.id, text=encode_arguments(call.arguments)))
-        return data + self._close_call(call.id)
-
-    def _end(self, ended: TurnEnded) -> bytes:
-        data = self._close_open_block() + b"".join(self._close_call(call_id) for call_id in self._calls)
-        thoughts = [part for part in ended.message.parts if isinstance(part, Thinking) and part.text]
-        if len(thoughts) == len(self._thinking_blocks):  # otherwise the block of a signature is not known
-            for index, part in zip(self._thinking_blocks, thoughts, strict=True):
-                if signature := as_text(_vendor_data(part.extra).get("signature")):
-                    data += _delta(index, {"type": "signature_delta", "signature": signature})
-        delta = _stop_fields(ended.finish, bool(self._calls), ended.stop_text)
-        data += _sse({"type": "message_delta", "delta": delta, "usage": _encode_usage(ended.usage)})
-        return data + _sse({"type": "message_stop"})
-
-    def _start_block(self, block: dict[str, Any]) -> bytes:
-        start = _sse({"type": "content_block_start", "index": self._blocks, "content_block": block})
-        self._blocks += 1
-        return start
-
-    def _close_open_block(self) -> bytes:
-        """Close the block of text or reasoning, if one is open."""
-        index, kind = self._open
-        self._open = (0, "")
-        return _sse({"type": "content_block_stop", "index": index}) if kind else b""
-
-    def _close_call(self, call_id: str) -> bytes:
-        if call_id not in self._unready:
-            return b""
-        self._unready.remove(call_id)
-        return _sse({"type": "content_block_stop", "index": self._calls[call_id]})
-
-
-def error_body(report: ErrorReport) -> dict[str, Any]:
-    """Return the body of an answer with an error status."""
-    return {"type": "error", "error": report.anthropic_error()}
-
-
-def _sse(data: dict[str, Any]) -> bytes:
-    return encode_event(dump_compact(data), data["type"])
-
-
-def _delta(index: int, delta: dict[str, Any]) -> bytes:
-    return _sse({"type": "content_block_delta", "index": index, "delta": delta})
-
-
-def _encode_part(part: Part) -> dict[str, Any] | None:
-    match part:
-        case Text(text=text, extra=extra) if text:
-            return {"type": "text", "text": text, **_vendor_data(extra)}
-        case Thinking(text=text, extra=extra):
-            return _thinking_block(text, extra)
-        case Call(call=call, extra=extra):
-            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": encode_references(call.arguments)}
-            return {**block, **_vendor_data(extra)}
-        case Opaque(data=data) if part.vendor == VENDOR:
-            return as_object(data)
-        case _:
-            return None
-
-
-def _thinking_block(text: str, extra: Extra | None) -> dict[str, Any]:
-    return {"type": "thinking", "thinking": text, "signature": "", **_vendor_data(extra)}
-
-
-def _vendor_data(extra: Extra | None) -> dict[str, Any]:
-    return as_object(extra.data) if extra is not None and extra.vendor == VENDOR else {}
-
-
-def _stop_fields(finish: FinishReason, has_calls: bool, stop_text: str) -> dict[str, Any]:
-    """Return the fields that say why an answer ended."""
-    if finish == "stop" and stop_text and not has_calls:
-        return {"stop_reason": "stop_sequence", "stop_sequence": stop_text}
-    reason = _STOP_REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
-    return {"stop_reason": reason, "stop_sequence": None}
-
-
-def _encode_usage(usage: Usage) -> dict[str, Any]:
-    """Write the token counts. `input_tokens` of the API leaves out tokens that a cache had or has stored."""
-    return {
-        "input_tokens": max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
-        "cache_creation_input_tokens": usage.cache_write_tokens,
-        "cache_read_input_tokens": usage.cached_tokens,
-        "output_tokens": usage.output_tokens,
-    }
-
 
 _KNOWN_FIELDS = frozenset(
     "model messages system tools tool_choice stream max_tokens temperature top_p stop_sequences".split()
@@ -238,9 +57,13 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     tools, vendor_tools = _read_tools(fields)
     choice, parallel = _read_choice(fields, tools, vendor_tools)
     extra = fields.other_fields(_KNOWN_FIELDS)
+    parts = read_content(fields, "system", _read_text) if fields.value("system") else ()
+    system = [Message(role="system", parts=parts)] if parts else []
+    config = fields.optional_object("output_config")
+    answer_format = config.optional_object("format") if config is not None else None
     return ChatRequest(
         model=model,
-        messages=(*_read_system(fields), *_BlockReader().read(fields)),
+        messages=(*system, *_BlockReader().read(fields)),
         tools=tools,
         choice=choice,
         parallel=parallel,
@@ -250,7 +73,8 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         top_p=fields.number("top_p", maximum=1),
         stop=fields.texts("stop_sequences", maximum=MAX_STOP_TEXTS),
         include_usage=True,
-        answer_format=_read_answer_format(fields),
+        # `output_config` has replaced `output_format`.
+        answer_format=read_answer_format(answer_format or fields.optional_object("output_format")),
         extra={**extra, "tools": vendor_tools} if vendor_tools else extra or None,
     )
 
@@ -313,18 +137,6 @@ def _read_choice(
             raise chosen.error("type", f"{other!r} is none of auto, any, tool, none")
 
 
-def _read_answer_format(fields: Fields) -> AnswerFormat | None:
-    """Read the form of the answer, from the field of now or from the one that it replaced."""
-    config = fields.optional_object("output_config")
-    given = config.optional_object("format") if config is not None else None
-    return read_answer_format(given or fields.optional_object("output_format"))
-
-
-def _read_system(fields: Fields) -> list[Message]:
-    parts = _read_content(fields, "system", _read_text) if fields.value("system") else ()
-    return [Message(role="system", parts=parts)] if parts else []
-
-
 class _BlockReader:
     """Reads the messages. A user message with results becomes a tool message; its other blocks follow the results."""
 
@@ -355,17 +167,17 @@ class _BlockReader:
     def _read_message(self, message: Fields) -> Message:
         match message.text("role"):
             case "assistant":
-                parts = _read_content(message, "content", _read_assistant_block)
+                parts = read_content(message, "content", _read_assistant_block)
                 calls = [part.call.id for part in parts if isinstance(part, Call)]
                 self._calls = {call_id: place for place, call_id in enumerate(calls)}
                 return Message(role="assistant", parts=parts)
             case "user":
-                parts = _read_content(message, "content", self._read_user_block)
+                parts = read_content(message, "content", self._read_user_block)
                 if any(isinstance(part, Result) for part in parts):
                     return self._build_tool_message(parts, message)
                 return Message(role="user", parts=parts)
             case "system":
-                return Message(role="system", parts=_read_content(message, "content", _read_system_block))
+                return Message(role="system", parts=read_content(message, "content", _read_system_block))
             case other:
                 raise message.error("role", f"{other!r} is none of user, assistant, system")
 
@@ -387,28 +199,20 @@ class _BlockReader:
         given = block.value("content") is not None
         return Result(
             call_id=call_id,
-            content=_read_content(block, "content", _read_result_block) if given else (),
+            content=read_content(block, "content", _read_result_block) if given else (),
             is_error=block.flag("is_error", False),
-            extra=_build_extra(block, {"type", "tool_use_id", "content", "is_error"}),
+            extra=_build_extra(block, "type", "tool_use_id", "content", "is_error"),
         )
 
 
-def _read_content(fields: Fields, name: str, read_block: Callable[[Fields], Any]) -> tuple[Any, ...]:
-    value = fields.value(name)
-    if isinstance(value, str):
-        return (Text(text=value),)
-    return tuple(read_block(block) for block in fields.objects(name, required=True))
-
-
-def _build_extra(block: Fields, known: set[str]) -> Extra | None:
-    data = block.other_fields(known)
-    return Extra(vendor=VENDOR, data=data) if data else None
+def _build_extra(block: Fields, *known: str) -> Extra | None:
+    return build_extra(VENDOR, block.other_fields(known))
 
 
 def _read_text(block: Fields) -> Text:
     if block.text("type") != "text":
         raise block.error("type", f"{block.text('type')!r} is not allowed here; only text is")
-    return Text(text=block.text("text"), extra=_build_extra(block, {"type", "text"}))
+    return Text(text=block.text("text"), extra=_build_extra(block, "type", "text"))
 
 
 def _read_system_block(block: Fields) -> Text:
@@ -428,20 +232,15 @@ def _stand_in(block: Fields, text: str) -> Text:
     return Text(text=text, extra=Extra(vendor=VENDOR, data=block.data))
 
 
-def _read_search_result(block: Fields) -> Text:
-    texts = [each.text("text") for each in block.objects("content", required=True)]
-    return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
-
-
 def _read_assistant_block(block: Fields) -> Part:
     match block.text("type"):
         case "text":
             return _read_text(block)
         case "thinking":
-            return Thinking(text=block.text("thinking"), extra=_build_extra(block, {"type", "thinking"}))
+            return Thinking(text=block.text("thinking"), extra=_build_extra(block, "type", "thinking"))
         case "tool_use":
             call = ToolCall(id=block.text("id"), name=block.text("name"), arguments=block.object("input").data)
-            return Call(call=call, extra=_build_extra(block, {"type", "id", "name", "input"}))
+            return Call(call=call, extra=_build_extra(block, "type", "id", "name", "input"))
         case _:
             return Opaque(vendor=VENDOR, data=block.data)
 
@@ -453,7 +252,8 @@ def _read_content_block(block: Fields) -> Part:
         case "image" | "document" as kind:
             return _read_media(block, kind)
         case "search_result":
-            return _read_search_result(block)
+            texts = [each.text("text") for each in block.objects("content", required=True)]
+            return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
         case _:
             return Opaque(vendor=VENDOR, data=block.data)
 
@@ -468,7 +268,7 @@ def _read_result_block(block: Fields) -> Text | Media:
 
 def _read_media(block: Fields, kind: str) -> Part:
     source = block.object("source")
-    extra = _build_extra(block, {"type", "source", "title"})
+    extra = _build_extra(block, "type", "source", "title")
     name = block.optional_text("title") or None
     match source.text("type"):
         case "url":
@@ -484,3 +284,153 @@ def _read_media(block: Fields, kind: str) -> Part:
             return Media(mime="text/plain", data=data, extra=extra, name=name)
         case _:
             return Opaque(vendor=VENDOR, data=block.data)  # a file that only the vendor has
+
+
+# Answers
+
+_STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
+
+
+class Encoder(AnswerEncoder):
+    """Writes one answer, streamed or whole.
+
+    `created`, `include_usage` and `request` are not used: this API has no times, always sends token counts, and repeats
+    nothing of a request.
+    """
+
+    def __init__(
+        self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
+    ) -> None:
+        super().__init__()
+        self._whole: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": model}
+        self._blocks = 0
+        self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
+        self._thinking_blocks: list[int] = []
+        self._unready: set[str] = set()
+
+    def start(self) -> bytes:
+        """Return the beginning of a stream."""
+        stop: dict[str, Any] = {"content": [], "stop_reason": None, "stop_sequence": None}
+        message = {**self._whole, **stop, "usage": _encode_usage(Usage())}
+        return _sse({"type": "message_start", "message": message})
+
+    def error(self, report: ErrorReport) -> bytes:
+        """Return the end of a stream that failed."""
+        return _sse(error_body(report))
+
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
+        blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
+        stop = _stop_fields(finish, bool(message.calls), stop_text)
+        return {**self._whole, "content": blocks, **stop, "usage": _encode_usage(usage or Usage())}
+
+    def _add_text(self, text: str) -> bytes:
+        return self._add_delta("text", {"type": "text_delta", "text": text})
+
+    def _add_thinking(self, text: str) -> bytes:
+        return self._add_delta("thinking", {"type": "thinking_delta", "thinking": text})
+
+    def _add_delta(self, kind: Literal["text", "thinking"], delta: dict[str, Any]) -> bytes:
+        start = b""
+        if self._open[1] != kind:
+            empty = {"type": "text", "text": ""} if kind == "text" else _thinking_block("", None)
+            start = self._close_open_block() + self._start_block(empty)
+            self._open = (self._blocks - 1, kind)
+            if kind == "thinking":
+                self._thinking_blocks.append(self._open[0])
+        return start + _delta(self._open[0], delta)
+
+    def _start_call(self, call_id: str, name: str) -> bytes:
+        closed = self._close_open_block()
+        self._calls[call_id] = self._blocks
+        self._unready.add(call_id)
+        return closed + self._start_block({"type": "tool_use", "id": call_id, "name": name, "input": {}})
+
+    def _add_arguments(self, call_id: str, text: str) -> bytes:
+        if call_id not in self._unready:
+            return b""
+        self._has_arguments.add(call_id)
+        return _delta(self._calls[call_id], {"type": "input_json_delta", "partial_json": text})
+
+    def _complete_call(self, call: ToolCall) -> bytes:
+        return super()._complete_call(call) + self._close_call(call.id)
+
+    def _end(self, ended: TurnEnded) -> bytes:
+        data = self._close_open_block() + b"".join(self._close_call(call_id) for call_id in self._calls)
+        thoughts = [part for part in ended.message.parts if isinstance(part, Thinking) and part.text]
+        if len(thoughts) == len(self._thinking_blocks):  # otherwise the block of a signature is not known
+            for index, part in zip(self._thinking_blocks, thoughts, strict=True):
+                if signature := as_text(get_vendor_data(part.extra, VENDOR).get("signature")):
+                    data += _delta(index, {"type": "signature_delta", "signature": signature})
+        delta = _stop_fields(ended.finish, bool(self._calls), ended.stop_text)
+        data += _sse({"type": "message_delta", "delta": delta, "usage": _encode_usage(ended.usage)})
+        return data + _sse({"type": "message_stop"})
+
+    def _start_block(self, block: dict[str, Any]) -> bytes:
+        start = _sse({"type": "content_block_start", "index": self._blocks, "content_block": block})
+        self._blocks += 1
+        return start
+
+    def _close_open_block(self) -> bytes:
+        """Close the block of text or reasoning, if one is open."""
+        index, kind = self._open
+        self._open = (0, "")
+        return _sse({"type": "content_block_stop", "index": index}) if kind else b""
+
+    def _close_call(self, call_id: str) -> bytes:
+        if call_id not in self._unready:
+            return b""
+        self._unready.remove(call_id)
+        return _sse({"type": "content_block_stop", "index": self._calls[call_id]})
+
+
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """Return the body of an answer with an error status."""
+    return {"type": "error", "error": report.anthropic_error()}
+
+
+def _sse(data: dict[str, Any]) -> bytes:
+    return encode_event(dump_compact(data), data["type"])
+
+
+def _delta(index: int, delta: dict[str, Any]) -> bytes:
+    return _sse({"type": "content_block_delta", "index": index, "delta": delta})
+
+
+def _encode_part(part: Part) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text, extra=extra) if text:
+            return {"type": "text", "text": text, **get_vendor_data(extra, VENDOR)}
+        case Thinking(text=text, extra=extra):
+            return _thinking_block(text, extra)
+        case Call(call=call, extra=extra):
+            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": encode_references(call.arguments)}
+            return {**block, **get_vendor_data(extra, VENDOR)}
+        case Opaque(data=data) if part.vendor == VENDOR:
+            return as_object(data)
+        case _:
+            return None
+
+
+def _thinking_block(text: str, extra: Extra | None) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": text, "signature": "", **get_vendor_data(extra, VENDOR)}
+
+
+def _stop_fields(finish: FinishReason, has_calls: bool, stop_text: str) -> dict[str, Any]:
+    """Return the fields that say why an answer ended."""
+    if finish == "stop" and stop_text and not has_calls:
+        return {"stop_reason": "stop_sequence", "stop_sequence": stop_text}
+    reason = _STOP_REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
+    return {"stop_reason": reason, "stop_sequence": None}
+
+
+def _encode_usage(usage: Usage) -> dict[str, Any]:
+    """Write the token counts. `input_tokens` of the API leaves out tokens that a cache had or has stored."""
+    return {
+        "input_tokens": max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+    }

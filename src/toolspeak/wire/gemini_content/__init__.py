@@ -1,37 +1,20 @@
 """Google's Gemini API: `generateContent` and `streamGenerateContent`."""
 
-from toolspeak.wire.framing import SSE as FRAMING
-from toolspeak.wire.gemini_content.client import (
-    PATHS,
-    Decoder,
-    encode_message,
-    explain_unsupported,
-    read_response,
-    request_body,
-    request_headers,
-    request_path,
-    tool_definitions,
-)
-from toolspeak.wire.gemini_content.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
-from toolspeak.wire.gemini_content.server import Encoder, error_body, read_request
-
-__all__ = [
-    "BASE_PATH",
-    "FRAMING",
-    "ID_PREFIX",
-    "IS_UNDER_V1",
-    "PATHS",
-    "SAMPLING_FIELDS",
-    "VENDOR",
-    "Decoder",
-    "Encoder",
-    "encode_message",
-    "error_body",
-    "explain_unsupported",
-    "read_request",
-    "read_response",
-    "request_body",
-    "request_headers",
-    "request_path",
-    "tool_definitions",
-]
+from toolspeak.wire.gemini_content.client import BASE_PATH as BASE_PATH
+from toolspeak.wire.gemini_content.client import FRAMING as FRAMING
+from toolspeak.wire.gemini_content.client import ID_PREFIX as ID_PREFIX
+from toolspeak.wire.gemini_content.client import IS_UNDER_V1 as IS_UNDER_V1
+from toolspeak.wire.gemini_content.client import PATHS as PATHS
+from toolspeak.wire.gemini_content.client import SAMPLING_FIELDS as SAMPLING_FIELDS
+from toolspeak.wire.gemini_content.client import VENDOR as VENDOR
+from toolspeak.wire.gemini_content.client import Decoder as Decoder
+from toolspeak.wire.gemini_content.client import encode_message as encode_message
+from toolspeak.wire.gemini_content.client import explain_unsupported as explain_unsupported
+from toolspeak.wire.gemini_content.client import read_response as read_response
+from toolspeak.wire.gemini_content.client import request_body as request_body
+from toolspeak.wire.gemini_content.client import request_headers as request_headers
+from toolspeak.wire.gemini_content.client import request_path as request_path
+from toolspeak.wire.gemini_content.client import tool_definitions as tool_definitions
+from toolspeak.wire.gemini_content.server import Encoder as Encoder
+from toolspeak.wire.gemini_content.server import error_body as error_body
+from toolspeak.wire.gemini_content.server import read_request as read_request

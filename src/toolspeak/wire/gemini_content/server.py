@@ -1,24 +1,25 @@
-"""Reads the path and the body of a request as a server: the reverse of `client_request`."""
+"""The server side: reads the path and the body of a request, and writes answers: the reverse of `client.py`.
+
+The API takes the JSON of a request in several forms, since it reads protocol buffers: names are written as
+`systemInstruction` or `system_instruction`, a list of one may be its only element, and a schema may be one of OpenAPI,
+with types in capitals. So a request is brought into one form before it is read. Calls and results need not have ids: a
+call gets one, and a result belongs to the first call of its tool that has none. Contents of the model that follow each
+other are one message: clients send an answer that was streamed as its chunks.
+
+A streamed answer is a list of answers with further parts each: server-sent events, or a JSON array if the client asks
+for one. The API does not stream the arguments of a call, and the signature of a part is known only at the end of the
+message. So everything from the first call on is held until then, and written in its order.
+"""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote
 
-from toolspeak.values.events import (
-    AUTO,
-    CallReady,
-    CallStarted,
-    Event,
-    FinishReason,
-    TextDelta,
-    ThinkingDelta,
-    ToolChoice,
-    TurnEnded,
-    Usage,
-)
+from toolspeak.values.events import AUTO, FinishReason, ToolChoice, TurnEnded, Usage
 from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.chat_request import AnswerFormat, ChatRequest
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
@@ -30,7 +31,7 @@ from toolspeak.wire.fields import (
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
-from toolspeak.wire.gemini_content.names import (
+from toolspeak.wire.gemini_content.client import (
     BASE_PATH,
     GENERATION_FIELDS,
     PART_FIELDS,
@@ -38,381 +39,15 @@ from toolspeak.wire.gemini_content.names import (
     VENDOR,
     part_data,
 )
-from toolspeak.wire.json_data import as_object, dump_compact, encode_arguments, encode_references
-from toolspeak.wire.media import decode_any_base64, guess_image_type, to_base64
-
-# Writes answers as a server, streamed or whole: the reverse of `client_answer`.
-#
-# A stream is a list of answers with further parts each: server-sent events, or a JSON array if the client asks for one.
-# The API does not stream the arguments of a call, and the signature of a part is known only at the end of the message.
-# So everything from the first call on is held until then, and written in its order.
-
-
-_FINISH_REASONS: dict[FinishReason, str] = {"length": "MAX_TOKENS", "refused": "SAFETY", "error": "OTHER"}
-
-
-class Encoder:
-    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent."""
-
-    def __init__(
-        self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
-    ) -> None:
-        self._whole: dict[str, Any] = {"modelVersion": model, "responseId": id}
-        self._is_array = request is not None and request.stream and request.stream_form == "array"
-        self._is_first = True
-        self._held: dict[str, None] = {}  # the ids of the calls so far, in their order
-        self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
-        self.content_type = "application/json" if self._is_array else "text/event-stream"
-
-    def start(self) -> bytes:
-        """Return the beginning of a stream."""
-        return b"[" if self._is_array else b""
-
-    def feed(self, events: Sequence[Event]) -> bytes:
-        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream.
-
-        An event that has no counterpart in the API gives no bytes.
-        """
-        return b"".join(map(self._encode, events))
-
-    def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
-        return self._write(error_body(report)) + (b"]" if self._is_array else b"")
-
-    def response(
-        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
-    ) -> dict[str, Any]:
-        """Return the body of a whole answer. The API has no field for `stop_text`."""
-        parts = [written for part in message.parts if (written := _encode_part(part)) is not None]
-        return self._answer(parts, finish, usage or Usage())
-
-    def _encode(self, event: Event) -> bytes:
-        match event:
-            case TextDelta(text=text) if text:
-                return self._add_text({"text": text})
-            case ThinkingDelta(text=text) if text:
-                return self._add_text({"text": text, "thought": True})
-            case CallStarted(call_id=call_id) | CallReady(call=ToolCall(id=call_id)):
-                self._held[call_id] = None
-            case TurnEnded():
-                return self._end(event)
-            case _:
-                pass
-        return b""
-
-    def _add_text(self, part: dict[str, Any]) -> bytes:
-        if not self._held:
-            return self._write(self._answer([part]))
-        self._held_texts.append((len(self._held), part))
-        return b""
-
-    def _end(self, ended: TurnEnded) -> bytes:
-        parts: list[dict[str, Any]] = []
-        calls: dict[str, Call] = {}
-        for part in ended.message.parts:
-            if isinstance(part, Call):
-                calls[part.call.id] = part
-            elif isinstance(part, Text | Thinking) and _vendor_data(part.extra).get("thoughtSignature"):
-                thought = {"thought": True} if isinstance(part, Thinking) else {}
-                parts.append({"text": "", **_vendor_data(part.extra), **thought})
-        for number, call_id in enumerate(self._held):
-            parts += [text for place, text in self._held_texts if place == number]
-            parts += [_encode_call(calls[call_id])] if call_id in calls else []
-        parts += [text for place, text in self._held_texts if place == len(self._held)]
-        last = self._write(self._answer(parts, ended.finish, ended.usage))
-        return last + (b"]" if self._is_array else b"")
-
-    def _answer(
-        self, parts: list[dict[str, Any]], finish: FinishReason | None = None, usage: Usage | None = None
-    ) -> dict[str, Any]:
-        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
-        if finish is not None:
-            candidate["finishReason"] = _FINISH_REASONS.get(finish, "STOP")
-        counts = {} if usage is None else {"usageMetadata": _encode_usage(usage)}
-        return {"candidates": [candidate], **counts, **self._whole}
-
-    def _write(self, answer: dict[str, Any]) -> bytes:
-        if not self._is_array:
-            return encode_event(dump_compact(answer))
-        separator = "" if self._is_first else ",\n"
-        self._is_first = False
-        return f"{separator}{dump_compact(answer)}".encode()
-
-
-def error_body(report: ErrorReport) -> dict[str, Any]:
-    """Return the body of an answer with an error status."""
-    return {"error": report.google_error()}
-
-
-def _encode_part(part: Part) -> dict[str, Any] | None:
-    match part:
-        case Text(text=text, extra=extra) if text or extra:
-            return {"text": text, **_vendor_data(extra)}
-        case Thinking(text=text, extra=extra) if text or extra:
-            return {"text": text, **_vendor_data(extra), "thought": True}
-        case Call():
-            return _encode_call(part)
-        case Media(data=bytes()):
-            return {"inlineData": {"mimeType": part.mime, "data": to_base64(part)}, **_vendor_data(part.extra)}
-        case Opaque(data=data) if part.vendor == VENDOR:
-            return as_object(data)
-        case _:
-            return None
-
-
-def _encode_call(part: Call) -> dict[str, Any]:
-    call = {"id": part.call.id, "name": part.call.name, "args": encode_references(part.call.arguments)}
-    return {"functionCall": call, **_vendor_data(part.extra)}
-
-
-def _vendor_data(extra: Extra | None) -> dict[str, Any]:
-    return part_data(as_object(extra.data)) if extra is not None and extra.vendor == VENDOR else {}
-
-
-def _encode_usage(usage: Usage) -> dict[str, Any]:
-    """Write the token counts. The API counts reasoning apart from the rest of an answer."""
-    thoughts = min(usage.reasoning_tokens, usage.output_tokens)
-    return {
-        "promptTokenCount": usage.input_tokens,
-        "candidatesTokenCount": usage.output_tokens - thoughts,
-        "totalTokenCount": usage.input_tokens + usage.output_tokens,
-        **({"cachedContentTokenCount": usage.cached_tokens} if usage.cached_tokens else {}),
-        **({"thoughtsTokenCount": thoughts} if thoughts else {}),
-    }
-
-
-# Brings the JSON of a request into one form. The API takes it in several: it reads protocol buffers.
-#
-# Names are written as `systemInstruction` or `system_instruction`, a list of one may be its only element, and a schema
-# may be one of OpenAPI, with types in capitals.
-
-
-_OPAQUE_FIELDS = frozenset(
-    "args response parameters parametersJsonSchema responseSchema responseJsonSchema partMetadata labels".split()
+from toolspeak.wire.json_data import (
+    as_object,
+    build_extra,
+    dump_compact,
+    encode_arguments,
+    encode_references,
+    get_vendor_data,
 )
-"""Fields whose content belongs to the client: its names are left as they are."""
-
-_LIST_FIELDS = frozenset({"contents", "parts", "tools", "functionDeclarations"})
-
-_COUNT_KEYWORDS = frozenset("minItems maxItems minProperties maxProperties minLength maxLength".split())
-"""Keywords of a schema whose numbers may be written as text, since they have 64 bits."""
-
-_UNDERSCORE = re.compile(r"(?<=[a-z])_([a-z])")
-
-
-def normalize_request(body: Any, fields: Collection[str]) -> Any:
-    """Return the body of a request with all names in one form, and lists where the API has lists.
-
-    Args:
-        body: The body.
-        fields: The fields of the request that are read. What the others contain is left as it is.
-    """
-    return _normalize_object(cast("dict[str, Any]", body), fields) if isinstance(body, dict) else body
-
-
-def _normalize_object(given: dict[str, Any], fields: Collection[str] | None = None) -> dict[str, Any]:
-    normalized: dict[str, Any] = {}
-    for written, value in given.items():
-        name = _camel_case(written)
-        if name in _LIST_FIELDS and isinstance(value, dict):
-            value = [cast("dict[str, Any]", value)]
-        is_opaque = name in _OPAQUE_FIELDS or (fields is not None and name not in fields)
-        normalized[name] = value if is_opaque else _normalize(value)
-    return normalized
-
-
-def _normalize(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_normalize(each) for each in cast("list[Any]", value)]
-    return _normalize_object(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
-
-
-def convert_schema(schema: Any) -> dict[str, Any]:
-    """Return a schema of OpenAPI, as the API writes it, as a JSON schema."""
-    given = {_camel_case(name): value for name, value in as_object(schema).items()}
-    is_nullable = given.pop("nullable", False) is True
-    given.pop("propertyOrdering", None)
-    converted: dict[str, Any] = {}
-    for name, value in given.items():
-        if name == "type" and isinstance(value, str):
-            if value != "TYPE_UNSPECIFIED":
-                converted["type"] = value.lower()
-        elif name in ("properties", "$defs") and isinstance(value, dict):
-            inner = cast("dict[str, Any]", value)
-            converted[name] = {key: convert_schema(each) for key, each in inner.items()}
-        elif isinstance(value, dict) and name in ("items", "additionalProperties"):
-            converted[name] = convert_schema(value)
-        elif isinstance(value, list) and name in ("anyOf", "oneOf", "prefixItems"):
-            converted[name] = [convert_schema(each) for each in cast("list[Any]", value)]
-        elif name in _COUNT_KEYWORDS and isinstance(value, str) and value.isdecimal():
-            converted[name] = int(value)
-        elif not (name == "format" and value == "enum"):
-            converted[name] = value
-    return _add_null(converted) if is_nullable else converted
-
-
-def _add_null(schema: dict[str, Any]) -> dict[str, Any]:
-    if "anyOf" in schema:
-        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-    if isinstance(schema.get("type"), str):
-        schema = {**schema, "type": [schema["type"], "null"]}
-    return {**schema, "enum": [*schema["enum"], None]} if isinstance(schema.get("enum"), list) else schema
-
-
-def _camel_case(name: str) -> str:
-    return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
-
-
-# `ContentReader`: reads the conversation of a request.
-#
-# Calls and results need not have ids: a call gets one, and a result belongs to the first call of its tool that has
-# none. Contents of the model that follow each other are one message: clients send an answer that was streamed as its
-# chunks.
-
-
-_TEXT_KEYS = {"output": False, "result": False, "error": True}
-"""The keys under which a result is the text of a result, and whether that is an error."""
-
-
-class ContentReader:
-    """Reads the contents of a request. Contents with results become a tool message; other parts follow the results."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, str] = {}  # the tools of the calls of the last answer, by their ids
-        self._answered: set[str] = set()  # those of them that have a result
-        self._places: dict[str, int] = {}  # of all calls in the conversation, by their ids
-        self._after_user = True
-
-    def read(self, fields: Fields) -> tuple[Message, ...]:
-        """Return the messages. Raises `UsageError` that names the wrong field."""
-        messages: list[Message] = []
-        results: list[Part] = []  # the parts of contents with results that follow each other
-        for content in fields.objects("contents", required=True):
-            message = self._read_content(content)
-            if message.role == "tool":
-                results += message.parts
-                continue
-            if results:
-                messages.append(self._build_tool_message(results))
-                results = []
-            if message.role == "assistant" and messages and messages[-1].role == "assistant":
-                message = Message(role="assistant", parts=_join_parts(messages.pop().parts, message.parts))
-            messages.append(message)
-        if results:
-            messages.append(self._build_tool_message(results))
-        if not messages:
-            raise fields.error("contents", "is empty")
-        return tuple(messages)
-
-    def _read_content(self, content: Fields) -> Message:
-        match content.optional_text("role"):
-            case "model":
-                if self._after_user:
-                    self._calls, self._answered = {}, set()
-                self._after_user = False
-                return Message(role="assistant", parts=tuple(map(self._read_answer_part, content.objects("parts"))))
-            case "" | "user" | "function" | "tool":
-                self._after_user = True
-                parts = tuple(map(self._read_user_part, content.objects("parts")))
-                has_results = any(isinstance(part, Result) for part in parts)
-                return Message(role="tool" if has_results else "user", parts=parts)
-            case other:
-                raise content.error("role", f"{other!r} is none of user, model")
-
-    def _build_tool_message(self, parts: list[Part]) -> Message:
-        results: list[Result] = [part for part in parts if isinstance(part, Result)]
-        results.sort(key=lambda result: self._places[result.call_id])
-        return Message(role="tool", parts=(*results, *(part for part in parts if not isinstance(part, Result))))
-
-    def _read_answer_part(self, part: Fields) -> Part:
-        if part.value("functionCall") is not None:
-            return self._read_call(part, part.object("functionCall"))
-        if part.value("text") is not None:
-            is_thought = part.flag("thought", False)
-            return (Thinking if is_thought else Text)(text=part.text("text"), extra=_build_extra(part_data(part.data)))
-        return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
-
-    def _read_call(self, part: Fields, given: Fields) -> Call:
-        call_id = given.optional_text("id") or self._make_id()
-        self._places[call_id] = len(self._places)
-        name = given.text("name")
-        self._calls[call_id] = name
-        arguments = given.optional_object("args")
-        call = ToolCall(id=call_id, name=name, arguments=arguments.data if arguments else {})
-        return Call(call=call, extra=_build_extra(part_data(part.data)))
-
-    def _make_id(self) -> str:
-        number = len(self._places) + 1
-        while (call_id := f"call_{number}") in self._places:
-            number += 1
-        return call_id
-
-    def _read_user_part(self, part: Fields) -> Part:
-        if part.value("functionResponse") is not None:
-            return self._read_result(part, part.object("functionResponse"))
-        if part.value("text") is not None:
-            return Text(text=part.text("text"), extra=_build_extra(part_data(part.data)))
-        return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
-
-    def _read_result(self, part: Fields, given: Fields) -> Result:
-        call_id, name = given.optional_text("id"), given.optional_text("name")
-        if call_id not in self._calls:
-            of_tool = (each for each, tool in self._calls.items() if tool == name and each not in self._answered)
-            found = next(of_tool, None)
-            if found is None:
-                problem = f"the message before has no call {call_id!r}" if call_id else f"no call of {name!r} is open"
-                raise given.error("id" if call_id else "name", problem)
-            call_id = found
-        if call_id in self._answered:
-            raise given.error("id", f"the call {call_id!r} has two results")
-        self._answered.add(call_id)
-        text, is_error, is_plain = _read_response(given)
-        data = part_data(part.data) if is_plain else {**part_data(part.data), "response": given.value("response")}
-        media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
-        texts = (Text(text=text),) if text or not media else ()
-        return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=_build_extra(data))
-
-
-def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts of two chunks of an answer. A text that was split between them is one again."""
-    match (*before[-1:], *after[:1]):
-        case (Text(text=head, extra=None), Text(text=rest, extra=None)):
-            return (*before[:-1], Text(text=head + rest), *after[1:])
-        case _:
-            return (*before, *after)
-
-
-def _read_response(given: Fields) -> tuple[str, bool, bool]:
-    """Return the text of a result, whether it is an error, and whether that is all that the result says."""
-    fields = given.optional_object("response")
-    response = fields.data if fields is not None else {}
-    if len(response) == 1:
-        ((key, value),) = response.items()
-        if key in _TEXT_KEYS:
-            is_text = isinstance(value, str)
-            text = value if is_text else encode_arguments(value)
-            return text, _TEXT_KEYS[key], is_text and key != "result"
-    return (encode_arguments(response) if response else ""), False, not response
-
-
-def _build_extra(data: dict[str, Any]) -> Extra | None:
-    return Extra(vendor=VENDOR, data=data) if data else None
-
-
-def _read_media(part: Fields) -> Media | None:
-    """Return the image or file of a part; None if it has none."""
-    extra = _build_extra({name: part.data[name] for name in part.data if name in PART_FIELDS})
-    if (blob := part.optional_object("inlineData")) is not None:
-        data = decode_any_base64(blob.text("data"))
-        if not data:
-            raise blob.error("data", "not base64" if data is None else "is empty")
-        return Media(mime=blob.text("mimeType"), data=data, extra=extra, name=blob.optional_text("displayName") or None)
-    if (file := part.optional_object("fileData")) is not None:
-        url = file.text("fileUri")
-        mime = file.optional_text("mimeType") or guess_image_type(url, "application/octet-stream")
-        return Media(mime=mime, url=url, extra=extra, name=file.optional_text("displayName") or None)
-    return None
-
+from toolspeak.wire.media import decode_any_base64, guess_image_type, to_base64
 
 _KNOWN_FIELDS = frozenset("model contents systemInstruction tools toolConfig generationConfig".split())
 
@@ -420,11 +55,9 @@ _KNOWN_SETTINGS = frozenset("maxOutputTokens temperature topP seed stopSequences
 
 
 def read_request(body: Any, path: str = "") -> ChatRequest:
-    """Read a request. Raises `UsageError` that names the wrong field.
+    """Read a request; its path holds the name of the model, and how the answer is sent.
 
-    Args:
-        body: The body.
-        path: The path with its query. It holds the name of the model, and how the answer is sent.
+    Raises `UsageError` that names the wrong field.
     """
     fields = Fields(normalize_request(body, _KNOWN_FIELDS))
     where, _, query = path.partition("?")
@@ -533,3 +166,350 @@ def _read_system(fields: Fields) -> list[Message]:
         return []
     parts = tuple(Text(text=part.text("text")) for part in content.objects("parts"))
     return [Message(role="system", parts=parts)] if parts else []
+
+
+# The form of a request
+
+_OPAQUE_FIELDS = frozenset(
+    "args response parameters parametersJsonSchema responseSchema responseJsonSchema partMetadata labels".split()
+)
+"""Fields whose content belongs to the client: its names are left as they are."""
+
+_LIST_FIELDS = frozenset({"contents", "parts", "tools", "functionDeclarations"})
+
+_COUNT_KEYWORDS = frozenset("minItems maxItems minProperties maxProperties minLength maxLength".split())
+"""Keywords of a schema whose numbers may be written as text, since they have 64 bits."""
+
+_UNDERSCORE = re.compile(r"(?<=[a-z])_([a-z])")
+
+
+def normalize_request(body: Any, fields: Collection[str]) -> Any:
+    """Return a body with names in one form, and lists where the API has lists. Only `fields` are read, and changed."""
+    return _normalize_object(cast("dict[str, Any]", body), fields) if isinstance(body, dict) else body
+
+
+def _normalize_object(given: dict[str, Any], fields: Collection[str] | None = None) -> dict[str, Any]:
+    normalized: dict[str, Any] = {}
+    for written, value in given.items():
+        name = _camel_case(written)
+        if name in _LIST_FIELDS and isinstance(value, dict):
+            value = [cast("dict[str, Any]", value)]
+        is_opaque = name in _OPAQUE_FIELDS or (fields is not None and name not in fields)
+        normalized[name] = value if is_opaque else _normalize(value)
+    return normalized
+
+
+def _normalize(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_normalize(each) for each in cast("list[Any]", value)]
+    return _normalize_object(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
+
+
+def convert_schema(schema: Any) -> dict[str, Any]:
+    """Return a schema of OpenAPI, as the API writes it, as a JSON schema."""
+    given = {_camel_case(name): value for name, value in as_object(schema).items()}
+    is_nullable = given.pop("nullable", False) is True
+    given.pop("propertyOrdering", None)
+    converted: dict[str, Any] = {}
+    for name, value in given.items():
+        if name == "type" and isinstance(value, str):
+            if value != "TYPE_UNSPECIFIED":
+                converted["type"] = value.lower()
+        elif name in ("properties", "$defs") and isinstance(value, dict):
+            inner = cast("dict[str, Any]", value)
+            converted[name] = {key: convert_schema(each) for key, each in inner.items()}
+        elif isinstance(value, dict) and name in ("items", "additionalProperties"):
+            converted[name] = convert_schema(value)
+        elif isinstance(value, list) and name in ("anyOf", "oneOf", "prefixItems"):
+            converted[name] = [convert_schema(each) for each in cast("list[Any]", value)]
+        elif name in _COUNT_KEYWORDS and isinstance(value, str) and value.isdecimal():
+            converted[name] = int(value)
+        elif not (name == "format" and value == "enum"):
+            converted[name] = value
+    return _add_null(converted) if is_nullable else converted
+
+
+def _add_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    if isinstance(schema.get("type"), str):
+        schema = {**schema, "type": [schema["type"], "null"]}
+    return {**schema, "enum": [*schema["enum"], None]} if isinstance(schema.get("enum"), list) else schema
+
+
+def _camel_case(name: str) -> str:
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
+
+
+# The conversation
+
+_TEXT_KEYS = {"output": False, "result": False, "error": True}
+"""The keys under which a result is the text of a result, and whether that is an error."""
+
+
+class ContentReader:
+    """Reads the contents of a request. Contents with results become a tool message; other parts follow the results."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, str] = {}  # the tools of the calls of the last answer, by their ids
+        self._answered: set[str] = set()  # those of them that have a result
+        self._places: dict[str, int] = {}  # of all calls in the conversation, by their ids
+        self._after_user = True
+
+    def read(self, fields: Fields) -> tuple[Message, ...]:
+        """Return the messages. Raises `UsageError` that names the wrong field."""
+        messages: list[Message] = []
+        results: list[Part] = []  # the parts of contents with results that follow each other
+        for content in fields.objects("contents", required=True):
+            message = self._read_content(content)
+            if message.role == "tool":
+                results += message.parts
+                continue
+            if results:
+                messages.append(self._build_tool_message(results))
+                results = []
+            if message.role == "assistant" and messages and messages[-1].role == "assistant":
+                message = Message(role="assistant", parts=_join_parts(messages.pop().parts, message.parts))
+            messages.append(message)
+        if results:
+            messages.append(self._build_tool_message(results))
+        if not messages:
+            raise fields.error("contents", "is empty")
+        return tuple(messages)
+
+    def _read_content(self, content: Fields) -> Message:
+        match content.optional_text("role"):
+            case "model":
+                if self._after_user:
+                    self._calls, self._answered = {}, set()
+                self._after_user = False
+                return Message(role="assistant", parts=tuple(map(self._read_answer_part, content.objects("parts"))))
+            case "" | "user" | "function" | "tool":
+                self._after_user = True
+                parts = tuple(map(self._read_user_part, content.objects("parts")))
+                has_results = any(isinstance(part, Result) for part in parts)
+                return Message(role="tool" if has_results else "user", parts=parts)
+            case other:
+                raise content.error("role", f"{other!r} is none of user, model")
+
+    def _build_tool_message(self, parts: list[Part]) -> Message:
+        results: list[Result] = [part for part in parts if isinstance(part, Result)]
+        results.sort(key=lambda result: self._places[result.call_id])
+        return Message(role="tool", parts=(*results, *(part for part in parts if not isinstance(part, Result))))
+
+    def _read_answer_part(self, part: Fields) -> Part:
+        if part.value("functionCall") is not None:
+            return self._read_call(part, part.object("functionCall"))
+        return _read_content(part, Thinking if part.value("text") is not None and part.flag("thought", False) else Text)
+
+    def _read_call(self, part: Fields, given: Fields) -> Call:
+        call_id = given.optional_text("id") or self._make_id()
+        self._places[call_id] = len(self._places)
+        name = given.text("name")
+        self._calls[call_id] = name
+        arguments = given.optional_object("args")
+        call = ToolCall(id=call_id, name=name, arguments=arguments.data if arguments else {})
+        return Call(call=call, extra=build_extra(VENDOR, part_data(part.data)))
+
+    def _make_id(self) -> str:
+        number = len(self._places) + 1
+        while (call_id := f"call_{number}") in self._places:
+            number += 1
+        return call_id
+
+    def _read_user_part(self, part: Fields) -> Part:
+        if part.value("functionResponse") is not None:
+            return self._read_result(part, part.object("functionResponse"))
+        return _read_content(part, Text)
+
+    def _read_result(self, part: Fields, given: Fields) -> Result:
+        call_id, name = given.optional_text("id"), given.optional_text("name")
+        if call_id not in self._calls:
+            of_tool = (each for each, tool in self._calls.items() if tool == name and each not in self._answered)
+            found = next(of_tool, None)
+            if found is None:
+                problem = f"the message before has no call {call_id!r}" if call_id else f"no call of {name!r} is open"
+                raise given.error("id" if call_id else "name", problem)
+            call_id = found
+        if call_id in self._answered:
+            raise given.error("id", f"the call {call_id!r} has two results")
+        self._answered.add(call_id)
+        text, is_error, is_plain = _read_response(given)
+        data = part_data(part.data) if is_plain else {**part_data(part.data), "response": given.value("response")}
+        media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
+        texts = (Text(text=text),) if text or not media else ()
+        return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=build_extra(VENDOR, data))
+
+
+def _read_content(part: Fields, text_type: type[Text] | type[Thinking]) -> Part:
+    if part.value("text") is not None:
+        return text_type(text=part.text("text"), extra=build_extra(VENDOR, part_data(part.data)))
+    return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
+
+
+def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of two chunks of an answer. A text that was split between them is one again."""
+    match (*before[-1:], *after[:1]):
+        case (Text(text=head, extra=None), Text(text=rest, extra=None)):
+            return (*before[:-1], Text(text=head + rest), *after[1:])
+        case _:
+            return (*before, *after)
+
+
+def _read_response(given: Fields) -> tuple[str, bool, bool]:
+    """Return the text of a result, whether it is an error, and whether that is all that the result says."""
+    fields = given.optional_object("response")
+    response = fields.data if fields is not None else {}
+    if len(response) == 1:
+        ((key, value),) = response.items()
+        if key in _TEXT_KEYS:
+            is_text = isinstance(value, str)
+            text = value if is_text else encode_arguments(value)
+            return text, _TEXT_KEYS[key], is_text and key != "result"
+    return (encode_arguments(response) if response else ""), False, not response
+
+
+def _read_media(part: Fields) -> Media | None:
+    """Return the image or file of a part; None if it has none."""
+    extra = build_extra(VENDOR, {name: part.data[name] for name in part.data if name in PART_FIELDS})
+    if (blob := part.optional_object("inlineData")) is not None:
+        data = decode_any_base64(blob.text("data"))
+        if not data:
+            raise blob.error("data", "not base64" if data is None else "is empty")
+        return Media(mime=blob.text("mimeType"), data=data, extra=extra, name=blob.optional_text("displayName") or None)
+    if (file := part.optional_object("fileData")) is not None:
+        url = file.text("fileUri")
+        mime = file.optional_text("mimeType") or guess_image_type(url, "application/octet-stream")
+        return Media(mime=mime, url=url, extra=extra, name=file.optional_text("displayName") or None)
+    return None
+
+
+# Answers
+
+_FINISH_REASONS: dict[FinishReason, str] = {"length": "MAX_TOKENS", "refused": "SAFETY", "error": "OTHER"}
+
+
+class Encoder(AnswerEncoder):
+    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent."""
+
+    def __init__(
+        self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
+    ) -> None:
+        super().__init__()
+        self._whole: dict[str, Any] = {"modelVersion": model, "responseId": id}
+        self._is_array = request is not None and request.stream and request.stream_form == "array"
+        self._is_first = True
+        self._held: dict[str, None] = {}  # the ids of the calls so far, in their order
+        self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
+        self.content_type = "application/json" if self._is_array else "text/event-stream"
+
+    def start(self) -> bytes:
+        """Return the beginning of a stream."""
+        return b"[" if self._is_array else b""
+
+    def error(self, report: ErrorReport) -> bytes:
+        """Return the end of a stream that failed."""
+        return self._write(error_body(report)) + (b"]" if self._is_array else b"")
+
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. The API has no field for `stop_text`."""
+        parts = [written for part in message.parts if (written := _encode_part(part)) is not None]
+        return self._answer(parts, finish, usage or Usage())
+
+    def _add_text(self, text: str) -> bytes:
+        return self._add_part({"text": text})
+
+    def _add_thinking(self, text: str) -> bytes:
+        return self._add_part({"text": text, "thought": True})
+
+    def _add_part(self, part: dict[str, Any]) -> bytes:
+        if not self._held:
+            return self._write(self._answer([part]))
+        self._held_texts.append((len(self._held), part))
+        return b""
+
+    def _start_call(self, call_id: str, name: str) -> bytes:
+        self._held[call_id] = None
+        return b""
+
+    def _add_arguments(self, call_id: str, text: str) -> bytes:
+        return b""
+
+    def _complete_call(self, call: ToolCall) -> bytes:
+        return self._start_call(call.id, call.name)
+
+    def _end(self, ended: TurnEnded) -> bytes:
+        parts: list[dict[str, Any]] = []
+        calls: dict[str, Call] = {}
+        for part in ended.message.parts:
+            if isinstance(part, Call):
+                calls[part.call.id] = part
+            elif isinstance(part, Text | Thinking) and _vendor_data(part.extra).get("thoughtSignature"):
+                thought = {"thought": True} if isinstance(part, Thinking) else {}
+                parts.append({"text": "", **_vendor_data(part.extra), **thought})
+        for number, call_id in enumerate(self._held):
+            parts += [text for place, text in self._held_texts if place == number]
+            parts += [_encode_call(calls[call_id])] if call_id in calls else []
+        parts += [text for place, text in self._held_texts if place == len(self._held)]
+        last = self._write(self._answer(parts, ended.finish, ended.usage))
+        return last + (b"]" if self._is_array else b"")
+
+    def _answer(
+        self, parts: list[dict[str, Any]], finish: FinishReason | None = None, usage: Usage | None = None
+    ) -> dict[str, Any]:
+        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        if finish is not None:
+            candidate["finishReason"] = _FINISH_REASONS.get(finish, "STOP")
+        counts = {} if usage is None else {"usageMetadata": _encode_usage(usage)}
+        return {"candidates": [candidate], **counts, **self._whole}
+
+    def _write(self, answer: dict[str, Any]) -> bytes:
+        if not self._is_array:
+            return encode_event(dump_compact(answer))
+        separator = "" if self._is_first else ",\n"
+        self._is_first = False
+        return f"{separator}{dump_compact(answer)}".encode()
+
+
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """Return the body of an answer with an error status."""
+    return {"error": report.google_error()}
+
+
+def _encode_part(part: Part) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text, extra=extra) if text or extra:
+            return {"text": text, **_vendor_data(extra)}
+        case Thinking(text=text, extra=extra) if text or extra:
+            return {"text": text, **_vendor_data(extra), "thought": True}
+        case Call():
+            return _encode_call(part)
+        case Media(data=bytes()):
+            return {"inlineData": {"mimeType": part.mime, "data": to_base64(part)}, **_vendor_data(part.extra)}
+        case Opaque(data=data) if part.vendor == VENDOR:
+            return as_object(data)
+        case _:
+            return None
+
+
+def _encode_call(part: Call) -> dict[str, Any]:
+    call = {"id": part.call.id, "name": part.call.name, "args": encode_references(part.call.arguments)}
+    return {"functionCall": call, **_vendor_data(part.extra)}
+
+
+def _vendor_data(extra: Extra | None) -> dict[str, Any]:
+    return part_data(get_vendor_data(extra, VENDOR))
+
+
+def _encode_usage(usage: Usage) -> dict[str, Any]:
+    """Write the token counts. The API counts reasoning apart from the rest of an answer."""
+    thoughts = min(usage.reasoning_tokens, usage.output_tokens)
+    return {
+        "promptTokenCount": usage.input_tokens,
+        "candidatesTokenCount": usage.output_tokens - thoughts,
+        "totalTokenCount": usage.input_tokens + usage.output_tokens,
+        **({"cachedContentTokenCount": usage.cached_tokens} if usage.cached_tokens else {}),
+        **({"thoughtsTokenCount": thoughts} if thoughts else {}),
+    }

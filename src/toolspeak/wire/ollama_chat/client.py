@@ -1,8 +1,11 @@
-"""Writes a `ChatRequest` as the body of a request.
+"""The client side: writes a `ChatRequest` as the body of a request, and reads answers.
 
 A `Message` may become several messages of the API: each result is a `tool` message with the name of its tool, and the
 images of results follow in a user message, together with the rest of the `Message`. Images stand beside the text of a
 message, in base64. The API has no field to demand or forbid calls: the choice `none` is made by sending no tools.
+
+A message of this API is a set of fields, not a list. So the parts of an answer are always reasoning, text, calls. Calls
+arrive whole, and older servers give them no ids. A whole answer has the form of one object of a stream.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,166 +13,33 @@ from typing import Any
 
 from toolspeak.values.errors import ProviderError
 from toolspeak.values.events import FinishReason, Usage
-from toolspeak.values.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking
-from toolspeak.values.pieces import Answer, ApiCall, Piece
-from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.values.messages import Call, Extra, Media, Message, Part, Text, Thinking
+from toolspeak.values.pieces import Answer, ApiCall
+from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.answers import AnswerDecoder
 from toolspeak.wire.chat_request import NO_QUIRKS, ChatRequest, Quirks
 from toolspeak.wire.errors import build_error
-from toolspeak.wire.json_data import (
-    PieceBuffer,
-    arguments_as_text,
-    as_count,
-    as_list,
-    as_object,
-    as_text,
-    encode_references,
-    parse_object,
-)
-from toolspeak.wire.media import decode_text, describe_media, name_kind, to_base64
-from toolspeak.wire.openai_chat.client import request_headers, tool_definitions
+from toolspeak.wire.framing import NDJSON
+from toolspeak.wire.json_data import arguments_as_text, as_count, as_list, as_object, as_text, encode_references
+from toolspeak.wire.media import describe_media, explain_no_address, name_kind, show_text, to_base64
+from toolspeak.wire.openai_chat.client import request_headers as request_headers
+from toolspeak.wire.openai_chat.client import split_results, tool_definitions
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-# Names and values of the API that requests and answers share.
-
-
+# What `api.ClientWire` demands of an API; it says what each of them means.
 IS_UNDER_V1: bool = False
-"""Whether requests go to a path behind the `/v1` of the base address."""
-
+FRAMING = NDJSON
 VENDOR: str = "ollama"
-"""The vendor of `extra` data, unless the endpoint has a vendor name of its own."""
-
-OPTIONS: frozenset[str] = frozenset(
-    "num_ctx num_keep num_batch num_gpu main_gpu num_thread use_mmap top_k min_p typical_p repeat_last_n "
-    "repeat_penalty presence_penalty frequency_penalty".split()
-)
-"""Fields that belong into `options`. They may be given as fields of the body, as the other APIs have some of them."""
-
 SAMPLING_FIELDS: frozenset[str] = frozenset(
     "top_k min_p typical_p repeat_penalty presence_penalty frequency_penalty".split()
 )
-"""Fields beyond `ChatRequest` that only control sampling."""
+
+OPTIONS: frozenset[str] = SAMPLING_FIELDS | frozenset(
+    "num_ctx num_keep num_batch num_gpu main_gpu num_thread use_mmap repeat_last_n".split()
+)
+"""Fields that belong into `options`. They may be given as fields of the body, as the other APIs have some of them."""
 
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
-
-
-# Reads answers, streamed or whole. A whole answer has the form of one object of a stream.
-#
-# A message of this API is a set of fields, not a list. So the parts of an answer are always reasoning, text, calls.
-# Calls arrive whole, and older servers give them no ids.
-
-
-class Decoder:
-    """Reads one streamed answer. `tools` are not needed: the arguments of every call are JSON.
-
-    Attributes:
-        ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
-        reason: The API's own word for why the message ended; empty until the API gave it.
-        skipped: The number of lines that were not JSON objects, and so were skipped.
-    """
-
-    def __init__(self, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> None:
-        self.ended = False
-        self.reason = ""
-        self.skipped = 0
-        self._vendor = vendor
-        self._out = PieceBuffer()
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: list[ApiCall] = []
-        self._usage: Usage | None = None
-
-    def feed(self, data: str) -> list[Piece]:
-        """Read one line."""
-        return self.feed_all([data])
-
-    def feed_all(self, payloads: list[str]) -> list[Piece]:
-        """Read lines that arrived together; neighbouring pieces of one kind are joined.
-
-        Raises `ModelError` when the API reports an error; `close` still returns what arrived before it.
-        """
-        for data in payloads:
-            chunk = parse_object(data)
-            if chunk is None:
-                self.skipped += 1
-            else:
-                self._read_chunk(chunk)
-        return self._out.take()
-
-    def close(self) -> Answer:
-        """Return the whole message, as far as it arrived."""
-        parts: list[Part | ApiCall] = []
-        if self._thinking:
-            extra = Extra(vendor=self._vendor, data={"field": "thinking"})
-            parts.append(Thinking(text="".join(self._thinking), extra=extra))
-        if self._text:
-            parts.append(Text(text="".join(self._text)))
-        return Answer(parts=(*parts, *self._calls), finish=self._finish_reason(), usage=self._usage)
-
-    def read_body(self, body: dict[str, Any]) -> None:
-        """Read the body of a whole answer."""
-        self._read_chunk(body)
-        if "message" not in body:
-            raise ProviderError("the answer is not one of Ollama's API: it has no message")
-        self.ended = True
-
-    def _read_chunk(self, chunk: dict[str, Any]) -> None:
-        if error := chunk.get("error"):
-            raise build_error(error)
-        message = as_object(chunk.get("message"))
-        if thought := as_text(message.get("thinking")):
-            self._thinking.append(thought)
-            self._out.add_thinking(thought)
-        if text := as_text(message.get("content")):
-            self._text.append(text)
-            self._out.add_text(text)
-        for call in as_list(message.get("tool_calls")):
-            self._read_call(as_object(call))
-        if chunk.get("done") is True:
-            self.ended, self.reason = True, as_text(chunk.get("done_reason"))
-            self._usage = _read_usage(chunk)
-
-    def _read_call(self, call: dict[str, Any]) -> None:
-        function = as_object(call.get("function"))
-        name, arguments = as_text(function.get("name")), arguments_as_text(function.get("arguments"))
-        if not name and not arguments:
-            return
-        # The place in the message is the index: the field `index` has had several meanings.
-        read = ApiCall(index=len(self._calls), id=as_text(call.get("id")), name=name, arguments=arguments)
-        self._calls.append(read)
-        self._out.add_call(read.index, read.id, read.name, read.arguments)
-
-    def _finish_reason(self) -> FinishReason:
-        if not self.ended:
-            return "error"
-        finish = FINISH_REASONS.get(self.reason, "stop")
-        return "tool_calls" if self._calls and finish == "stop" else finish
-
-
-def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> Answer:
-    """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
-    decoder = Decoder(vendor)
-    decoder.read_body(as_object(body))
-    return decoder.close()
-
-
-def _read_usage(chunk: dict[str, Any]) -> Usage | None:
-    if "prompt_eval_count" not in chunk and "eval_count" not in chunk:
-        return None
-    return Usage(input_tokens=as_count(chunk.get("prompt_eval_count")), output_tokens=as_count(chunk.get("eval_count")))
-
-
-__all__ = [
-    "PATH",
-    "encode_message",
-    "explain_unsupported",
-    "request_body",
-    "request_headers",
-    "request_path",
-    "tool_definitions",
-]
-
-PATH: str = "/api/chat"
-"""The path of requests behind the base address."""
 
 encode_message: None = None
 """No message is written by itself: a result names the tool of an earlier call."""
@@ -177,7 +47,7 @@ encode_message: None = None
 
 def request_path(request: ChatRequest) -> str:
     """Return the path of a request behind the base address: the same for all."""
-    return PATH
+    return "/api/chat"
 
 
 def request_body(
@@ -187,13 +57,7 @@ def request_body(
 
     A conversation that is too long is refused by the server, and an answer ends where the context ends (`truncate`,
     `shift`). Otherwise Ollama would drop the oldest messages without notice. Older servers do not know these fields.
-
-    Args:
-        request: The request. In `extra`, `num_ctx` and other options are put into `options`, and `reasoning_effort` is
-            written as `think`.
-        quirks: What the endpoint supports of the API.
-        rules: How the endpoint needs schemas changed.
-        vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
+    Of `extra`, `num_ctx` and other options are put into `options`, and `reasoning_effort` is written as `think`.
     """
     body: dict[str, Any] = {
         "model": request.model,
@@ -205,7 +69,8 @@ def request_body(
     if request.tools and quirks.tools and request.choice.mode != "none":
         body["tools"] = tool_definitions(request.tools, rules=rules)
     if request.json_schema is not None and quirks.response_format:
-        body["format"] = _format(request.json_schema, rules)
+        is_any = request.json_schema == {"type": "object"}
+        body["format"] = "json" if is_any else fit_schema(request.json_schema, rules)[0]
     settings = {
         "num_predict": request.max_tokens,
         "temperature": request.temperature,
@@ -233,14 +98,10 @@ def _split_extra(extra: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     return fields, options
 
 
-def _format(schema: Schema, rules: SchemaRules) -> Any:
-    return "json" if schema == {"type": "object"} else fit_schema(schema, rules)[0]
-
-
 def explain_unsupported(media: Media) -> str | None:
     """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
     if media.data is None:
-        return f"takes no {name_kind(media)} by address; pass the file itself: {media.url}"
+        return explain_no_address(media)
     if media.mime.startswith(("image/", "text/")):
         return None
     return f"takes no {name_kind(media)} through Ollama's API, only images and text"
@@ -276,23 +137,17 @@ def _user_message(parts: Iterable[Part]) -> dict[str, Any]:
             if part.mime.startswith("image/") and part.data is not None:
                 images.append(to_base64(part))
             else:
-                texts.append(_describe(part))
+                text = show_text(part)
+                texts.append(describe_media(part) if text is None else text)
     message: dict[str, Any] = {"role": "user", "content": "".join(texts)}
     return {**message, "images": images} if images else message
-
-
-def _describe(media: Media) -> str:
-    text = decode_text(media)
-    if text is None:
-        return describe_media(media)
-    return f"File {media.name}:\n\n{text}" if media.name else text
 
 
 def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
     fields: dict[str, Any] = {"role": "assistant", "content": message.text}
     for part in message.parts:
         match part:
-            case Thinking(text=text, extra=extra) if quirks.echo_reasoning and _is_own(extra, vendor):
+            case Thinking(text=text, extra=extra) if quirks.echo_reasoning and extra and extra.vendor == vendor:
                 fields["thinking"] = fields.get("thinking", "") + text
             case Call(call=call):
                 function = {"name": call.name, "arguments": encode_references(call.arguments)}
@@ -302,23 +157,89 @@ def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[d
     return [fields] if fields["content"] or len(fields) > 2 else []
 
 
-def _is_own(extra: Extra | None, vendor: str) -> bool:
-    return extra is not None and extra.vendor == vendor
-
-
 def _result_messages(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    results, shown = split_results(message)
     written: list[dict[str, Any]] = []
-    shown: list[Part] = []
-    for part in message.parts:
-        if not isinstance(part, Result):
-            shown.append(part)
-            continue
-        media = [each for each in part.content if isinstance(each, Media)]
-        texts = [each.text for each in part.content if isinstance(each, Text)]
-        if media:
-            texts.append("[what cannot be shown here follows below]")
-            shown += [Text(text=f"From the result of {part.call_id}:"), *media]
-        result = {"role": "tool", "content": "\n".join(texts), "tool_call_id": part.call_id}
-        written.append({**result, "tool_name": names[part.call_id]} if part.call_id in names else result)
+    for call_id, text in results:
+        result = {"role": "tool", "content": text, "tool_call_id": call_id}
+        written.append({**result, "tool_name": names[call_id]} if call_id in names else result)
     user = _user_message(shown)
     return [*written, user] if user["content"] or "images" in user else written
+
+
+# Answers
+
+
+class Decoder(AnswerDecoder):
+    """Reads one answer. `tools` are not needed: the arguments of every call are JSON."""
+
+    end_mark = None
+
+    def __init__(self, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> None:
+        super().__init__(vendor)
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: list[ApiCall] = []
+        self._usage: Usage | None = None
+
+    def close(self) -> Answer:
+        """Return the whole message, as far as it arrived."""
+        parts: list[Part | ApiCall] = []
+        if self._thinking:
+            extra = Extra(vendor=self._vendor, data={"field": "thinking"})
+            parts.append(Thinking(text="".join(self._thinking), extra=extra))
+        if self._text:
+            parts.append(Text(text="".join(self._text)))
+        return Answer(parts=(*parts, *self._calls), finish=self._finish_reason(), usage=self._usage)
+
+    def read_body(self, body: dict[str, Any]) -> None:
+        """Read the body of a whole answer."""
+        self._read_event(body)
+        if "message" not in body:
+            raise ProviderError("the answer is not one of Ollama's API: it has no message")
+        self.ended = True
+
+    def _read_event(self, event: dict[str, Any]) -> None:
+        if error := event.get("error"):
+            raise build_error(error)
+        message = as_object(event.get("message"))
+        if thought := as_text(message.get("thinking")):
+            self._thinking.append(thought)
+            self._out.add_thinking(thought)
+        if text := as_text(message.get("content")):
+            self._text.append(text)
+            self._out.add_text(text)
+        for call in as_list(message.get("tool_calls")):
+            self._read_call(as_object(call))
+        if event.get("done") is True:
+            self.ended, self.reason = True, as_text(event.get("done_reason"))
+            self._usage = _read_usage(event)
+
+    def _read_call(self, call: dict[str, Any]) -> None:
+        function = as_object(call.get("function"))
+        name, arguments = as_text(function.get("name")), arguments_as_text(function.get("arguments"))
+        if not name and not arguments:
+            return
+        # The place in the message is the index: the field `index` has had several meanings.
+        read = ApiCall(index=len(self._calls), id=as_text(call.get("id")), name=name, arguments=arguments)
+        self._calls.append(read)
+        self._out.add_call(read.index, read.id, read.name, read.arguments)
+
+    def _finish_reason(self) -> FinishReason:
+        if not self.ended:
+            return "error"
+        finish = FINISH_REASONS.get(self.reason, "stop")
+        return "tool_calls" if self._calls and finish == "stop" else finish
+
+
+def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> Answer:
+    """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
+    decoder = Decoder(vendor)
+    decoder.read_body(as_object(body))
+    return decoder.close()
+
+
+def _read_usage(event: dict[str, Any]) -> Usage | None:
+    if "prompt_eval_count" not in event and "eval_count" not in event:
+        return None
+    return Usage(input_tokens=as_count(event.get("prompt_eval_count")), output_tokens=as_count(event.get("eval_count")))

@@ -1,39 +1,20 @@
 """OpenAI's chat completions API, also that of the many servers that are compatible with it."""
 
-from toolspeak.wire.framing import SSE as FRAMING
-from toolspeak.wire.openai_chat.client import (
-    PATH,
-    PATHS,
-    Decoder,
-    encode_message,
-    explain_unsupported,
-    read_response,
-    request_body,
-    request_headers,
-    request_path,
-    tool_definitions,
-)
-from toolspeak.wire.openai_chat.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
-from toolspeak.wire.openai_chat.server import Encoder, error_body, read_request
-
-__all__ = [
-    "BASE_PATH",
-    "FRAMING",
-    "ID_PREFIX",
-    "IS_UNDER_V1",
-    "PATH",
-    "PATHS",
-    "SAMPLING_FIELDS",
-    "VENDOR",
-    "Decoder",
-    "Encoder",
-    "encode_message",
-    "error_body",
-    "explain_unsupported",
-    "read_request",
-    "read_response",
-    "request_body",
-    "request_headers",
-    "request_path",
-    "tool_definitions",
-]
+from toolspeak.wire.openai_chat.client import BASE_PATH as BASE_PATH
+from toolspeak.wire.openai_chat.client import FRAMING as FRAMING
+from toolspeak.wire.openai_chat.client import ID_PREFIX as ID_PREFIX
+from toolspeak.wire.openai_chat.client import IS_UNDER_V1 as IS_UNDER_V1
+from toolspeak.wire.openai_chat.client import PATHS as PATHS
+from toolspeak.wire.openai_chat.client import SAMPLING_FIELDS as SAMPLING_FIELDS
+from toolspeak.wire.openai_chat.client import VENDOR as VENDOR
+from toolspeak.wire.openai_chat.client import Decoder as Decoder
+from toolspeak.wire.openai_chat.client import encode_message as encode_message
+from toolspeak.wire.openai_chat.client import explain_unsupported as explain_unsupported
+from toolspeak.wire.openai_chat.client import read_response as read_response
+from toolspeak.wire.openai_chat.client import request_body as request_body
+from toolspeak.wire.openai_chat.client import request_headers as request_headers
+from toolspeak.wire.openai_chat.client import request_path as request_path
+from toolspeak.wire.openai_chat.client import tool_definitions as tool_definitions
+from toolspeak.wire.openai_chat.server import Encoder as Encoder
+from toolspeak.wire.openai_chat.server import error_body as error_body
+from toolspeak.wire.openai_chat.server import read_request as read_request

@@ -1,48 +1,348 @@
-"""Writes a `ChatRequest` as the headers and the body of a request.
+"""The client side: writes a `ChatRequest` as the headers and the body of a request, and reads answers.
 
 A `Message` may become several messages of the API: each result is a `tool` message, and since those hold only text, the
 media of results follow in a user message, together with the rest of the `Message`. The texts of one message are joined
 into one: every server accepts a text, and not all accept a list.
+
+A message of this API is a set of fields, not a list: reasoning, text and calls have no order among each other. So the
+parts of an answer are always reasoning, text, refusal, calls. A whole answer is read as a stream of one chunk, so that
+both give the same parts; only its calls need not be put together (`PartialCalls`).
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from json.encoder import encode_basestring_ascii
+from json.encoder import encode_basestring_ascii as quote
 from typing import Any
 
 from toolspeak.values.errors import ProviderError
 from toolspeak.values.events import FinishReason, ToolChoice, Usage
-from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking
 from toolspeak.values.pieces import Answer, ApiCall, Piece
 from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.wire.answers import AnswerDecoder, PieceBuffer
 from toolspeak.wire.chat_request import NO_QUIRKS, ChatRequest, Quirks
 from toolspeak.wire.errors import build_error
+from toolspeak.wire.framing import SSE
 from toolspeak.wire.json_data import (
-    PieceBuffer,
     arguments_as_text,
     as_count,
     as_list,
     as_object,
     as_text,
+    build_extra,
     encode_arguments,
+    get_vendor_data,
     parse_object,
 )
-from toolspeak.wire.media import decode_text, describe_media, name_kind, to_base64, to_url
-from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
+from toolspeak.wire.media import describe_media, explain_no_address, show_text, to_base64, to_url
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-# `TextChunks`: reads a chunk of a stream that differs from an earlier chunk only in one text.
-#
-# Servers write a chunk for each token, of the answer or of the arguments of a call, and repeat everything else in it:
-# id, time, model, empty fields. So the JSON before the text and the JSON after it are compared as they stand, and only
-# the text between them is decoded.
+# What `api.Wire` demands of an API; it says what each of them means.
+BASE_PATH: str = "/v1"
+PATHS: tuple[str, ...] = ("/chat/completions",)
+IS_UNDER_V1: bool = True
+FRAMING = SSE
+VENDOR: str = "openai"
+ID_PREFIX: str = "chatcmpl-"
+SAMPLING_FIELDS: frozenset[str] = frozenset(
+    "top_k min_p presence_penalty frequency_penalty repeat_penalty repetition_penalty logit_bias "
+    "chat_template_kwargs".split()
+)
 
+DONE = "[DONE]"
+"""The data of the last event of a stream."""
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""Fields in which servers put reasoning: the API itself has none. Only the first field that is present is read."""
+
+REASONING_DETAILS = "reasoning_details"
+"""The field for reasoning in blocks, some of them signed, which must be sent back unchanged."""
+
+TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
+"""Fields of a message that are kept as the `extra` of its text."""
+
+FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "refused",
+    # Values of servers, which are not in the API:
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_length": "length",
+    "refusal": "refused",
+    "safety": "refused",
+    "error": "error",
+    "insufficient_system_resource": "error",
+    "abort": "error",
+}
+
+_FIELDS_WITHOUT_CONTENT = {"role", "content", "extra_content", REASONING_DETAILS, *REASONING_FIELDS}
+"""Fields that do not count as content: the API refuses an assistant message without text, calls or a refusal."""
+
+_SOUND_FORMATS = {
+    **dict.fromkeys(("audio/wav", "audio/x-wav", "audio/wave"), "wav"),
+    **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
+}
+
+
+def request_path(request: ChatRequest) -> str:
+    """Return the path of a request behind the base address: the same for all."""
+    return PATHS[0]
+
+
+def request_headers(key: str | None) -> dict[str, str]:
+    """Return the headers that the API requires, with the key if there is one."""
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def request_body(
+    request: ChatRequest, *, quirks: Quirks = NO_QUIRKS, rules: SchemaRules = NO_CHANGES, vendor: str = VENDOR
+) -> dict[str, Any]:
+    """Return the body of a request."""
+    messages = [written for message in request.messages for written in write_message(message, quirks, vendor)]
+    body: dict[str, Any] = {"model": request.model, "messages": messages}
+    body |= _tool_fields(request, rules, quirks)
+    if request.stream:
+        body["stream"] = True
+        if request.include_usage and quirks.stream_options:
+            body["stream_options"] = {"include_usage": True}
+    body |= _answer_format(request.json_schema, request.grammar, rules, quirks)
+    settings = {
+        "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "seed": request.seed if quirks.seed else None,
+        "stop": list(request.stop) or None,
+    }
+    body |= {name: value for name, value in settings.items() if value is not None}
+    if request.extra:
+        body |= request.extra
+        if vendor_tools := as_list(request.extra.get("tools")):
+            body["tools"] = [*tool_definitions(request.tools, rules=rules), *vendor_tools]
+    return body
+
+
+def tool_definitions(
+    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = NO_CHANGES
+) -> list[dict[str, Any]]:
+    """Return the `tools` field of a request."""
+    rules = SchemaRules(strict=True) if strict else rules
+    definitions: list[dict[str, Any]] = []
+    for spec in specs:
+        parameters, is_strict = fit_schema(spec.parameters, rules)
+        flag = {"strict": True} if is_strict else {}
+        function = {"name": spec.name, "description": spec.description, **flag, "parameters": parameters}
+        definitions.append({"type": "function", "function": function})
+    return definitions
+
+
+def _tool_fields(request: ChatRequest, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
+    choice = request.choice
+    if not request.tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
+        return {}  # without tools the API refuses `tool_choice` and `parallel_tool_calls`
+    fields: dict[str, Any] = {"tools": tool_definitions(request.tools, rules=rules)}
+    if quirks.tool_choice and choice.mode != "auto":
+        fields["tool_choice"] = _choice(choice, quirks)
+    if quirks.parallel_tool_calls and (not request.parallel or quirks.parallel_always_sent):
+        fields["parallel_tool_calls"] = request.parallel
+    return fields
+
+
+def _choice(choice: ToolChoice, quirks: Quirks) -> Any:
+    if choice.mode != "named":
+        return choice.mode
+    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    if len(named) == 1 and quirks.named_choice:
+        return named[0]
+    if len(named) > 1 and quirks.allowed_tools:
+        return {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": named}}
+    return "required"
+
+
+def _answer_format(schema: Schema | None, grammar: str | None, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
+    # Only one of the two: llama.cpp, which supports both, refuses them together.
+    if schema is not None and quirks.response_format:
+        if schema == {"type": "object"}:
+            return {"response_format": {"type": "json_object"}}
+        fitted, strict = fit_schema(schema, rules)
+        form = {"name": "answer", "schema": fitted, **({"strict": True} if strict else {})}
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
+    return {"grammar": grammar} if grammar is not None and quirks.grammar else {}
+
+
+# Messages
+
+
+def write_message(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
+    """Return the messages of the API that a message becomes."""
+    match message.role:
+        case "system":
+            role = "developer" if quirks.developer_role else "system"
+            return [{"role": role, "content": message.text}]
+        case "user":
+            return [{"role": "user", "content": _content(message.parts, vendor)}]
+        case "assistant":
+            return _assistant_messages(message, quirks, vendor)
+        case "tool":
+            return _result_messages(message, vendor)
+
+
+def _content(parts: Iterable[Part], vendor: str) -> str | list[dict[str, Any]]:
+    shown = [part for part in parts if isinstance(part, Text | Media)]
+    texts = [part.text for part in shown if isinstance(part, Text)]
+    if len(texts) == len(shown):
+        return "".join(texts)
+    return [
+        _media(part, vendor) if isinstance(part, Media) else _text(part.text)
+        for part in shown
+        if isinstance(part, Media) or part.text
+    ]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _media(media: Media, vendor: str) -> dict[str, Any]:
+    own = get_vendor_data(media.extra, vendor)
+    if media.mime.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": to_url(media), **own}}
+    if media.data is None:
+        return _text(describe_media(media))
+    if sound := _SOUND_FORMATS.get(media.mime):
+        return {"type": "input_audio", "input_audio": {"data": to_base64(media), "format": sound}}
+    if (text := show_text(media)) is not None:
+        return _text(text)
+    name = media.name or f"file.{media.mime.rpartition('/')[2]}"
+    return {"type": "file", "file": {"filename": name, "file_data": to_url(media), **own}}
+
+
+def explain_unsupported(media: Media) -> str | None:
+    """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
+    return explain_no_address(media) if media.data is None and not media.mime.startswith("image/") else None
+
+
+def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
+    fields: dict[str, Any] = {"role": "assistant", "content": None}
+    for part in message.parts:
+        match part:
+            case Text(text=text, extra=extra):
+                own = get_vendor_data(extra, vendor)
+                field = "refusal" if own.get("refusal") is True else "content"
+                fields[field] = (fields.get(field) or "") + text
+                if "extra_content" in own:
+                    fields["extra_content"] = own["extra_content"]
+            case Thinking() if quirks.echo_reasoning:
+                _add_reasoning(fields, part, vendor)
+            case Call(call=call, extra=extra):
+                function = {"name": call.name, "arguments": encode_arguments(call.arguments)}
+                written = {"id": call.id, "type": "function", "function": function, **get_vendor_data(extra, vendor)}
+                fields.setdefault("tool_calls", []).append(written)
+            case Opaque(data=data) if part.vendor == vendor:
+                fields |= as_object(data)
+            case _:
+                pass  # the opaque data of another vendor, or reasoning that the endpoint does not take back
+    return [fields] if fields["content"] or fields.keys() - _FIELDS_WITHOUT_CONTENT else []
+
+
+def _add_reasoning(fields: dict[str, Any], part: Thinking, vendor: str) -> None:
+    own = get_vendor_data(part.extra, vendor)
+    if (field := as_text(own.get("field"))) in REASONING_FIELDS and part.text:
+        fields[field] = fields.get(field, "") + part.text
+    if details := as_list(own.get(REASONING_DETAILS)):
+        fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
+
+
+def _result_messages(message: Message, vendor: str) -> list[dict[str, Any]]:
+    results, shown = split_results(message)
+    written = [{"role": "tool", "tool_call_id": call_id, "content": text} for call_id, text in results]
+    content = _content(shown, vendor)
+    return [*written, {"role": "user", "content": content}] if content else written
+
+
+def split_results(message: Message) -> tuple[list[tuple[str, str]], list[Part]]:
+    """Return the id and the text of each result, and what a user message must show: media of results and the rest."""
+    results: list[tuple[str, str]] = []
+    shown: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, Result):
+            media = [each for each in part.content if isinstance(each, Media)]
+            texts = [each.text for each in part.content if isinstance(each, Text)]
+            if media:
+                texts.append("[what cannot be shown here follows below]")
+                shown += [Text(text=f"From the result of {part.call_id}:"), *media]
+            results.append((part.call_id, "\n".join(texts)))
+    return results, shown + [part for part in message.parts if not isinstance(part, Result)]
+
+
+def encode_message(message: Message, quirks: Quirks, vendor: str) -> str:
+    """Return the JSON of the messages of the API that a message becomes, with commas between them.
+
+    Nearly all messages of a run are calls, results of text, and texts of the user. They are written as JSON text
+    directly, which takes a third of the time. `write_message` writes all others, and would write these the same.
+    """
+    text: str | None = None
+    match message.role:
+        case "assistant":
+            text = _encode_answer(message.parts)
+        case "tool":
+            text = _encode_results(message.parts)
+        case "user" if len(message.parts) == 1 and isinstance(only := message.parts[0], Text):
+            text = f'{{"role": "user", "content": {quote(only.text)}}}'
+        case _:
+            pass
+    return json.dumps(write_message(message, quirks, vendor))[1:-1] if text is None else text
+
+
+def _encode_answer(parts: Sequence[Part]) -> str | None:
+    """Return the JSON of an answer of calls, which may also have text; None if it has anything else."""
+    texts: list[str] = []
+    calls: list[str] = []
+    for part in parts:
+        if isinstance(part, Call) and part.extra is None:
+            called = quote(encode_arguments(part.call.arguments))
+            function = f'{{"name": {quote(part.call.name)}, "arguments": {called}}}'
+            calls.append(f'{{"id": {quote(part.call.id)}, "type": "function", "function": {function}}}')
+        elif isinstance(part, Text) and part.extra is None:
+            texts.append(part.text)
+        else:
+            return None
+    if not calls:
+        return None
+    content = quote("".join(texts)) if texts else "null"
+    return f'{{"role": "assistant", "content": {content}, "tool_calls": [{", ".join(calls)}]}}'
+
+
+def _encode_results(parts: Sequence[Part]) -> str | None:
+    """Return the JSON of results of text; None if there is anything else."""
+    results: list[str] = []
+    for part in parts:
+        if not isinstance(part, Result):
+            return None
+        texts: list[str] = []
+        for each in part.content:
+            if not isinstance(each, Text):
+                return None
+            texts.append(each.text)
+        content = quote("\n".join(texts))
+        results.append(f'{{"role": "tool", "tool_call_id": {quote(part.call_id)}, "content": {content}}}')
+    return ", ".join(results)
+
+
+# Answers
 
 _raw_decode = json.JSONDecoder().raw_decode
 
 
 class TextChunks:
-    """Knows how the last chunk that had only a text in a certain field was written."""
+    """Reads a chunk of a stream that differs from an earlier chunk only in the text of one field.
+
+    Servers write a chunk for each token, of the answer or of the arguments of a call, and repeat everything else in it:
+    id, time, model, empty fields. So the JSON before the text and the JSON after it are compared as they stand, and
+    only the text between them is decoded.
+    """
 
     def __init__(self, field: str) -> None:
         self._key = f'"{field}"'
@@ -73,10 +373,8 @@ class TextChunks:
         return text if end + len(self._tail) == len(data) else None
 
 
-# Puts the calls of a streamed answer together from pieces, which servers number and name in different ways.
-
-
-_KNOWN_FIELDS = frozenset({"index", "id", "type", "function"})
+_CALL_FIELDS = frozenset({"index", "id", "type", "function"})
+"""The fields of a call that are read; the others are kept for the vendor."""
 
 
 class PartialCall:
@@ -108,7 +406,7 @@ _NO_CALL = PartialCall(-1)
 
 
 class PartialCalls:
-    """The calls of a message.
+    """Puts the calls of a streamed answer together from pieces, which servers number and name in different ways.
 
     A piece belongs to the call with the same `index`; without an index, to the call with the same id; without both, to
     the last call. But where a server numbers every call 0 or gives no ids, a piece starts a new call if it brings a
@@ -131,7 +429,7 @@ class PartialCalls:
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        if has_extra := not piece.keys() <= _KNOWN_FIELDS:
+        if has_extra := not piece.keys() <= _CALL_FIELDS:
             call.extra |= _find_extra(piece)
         self._last = call
         if arguments := arguments_as_text(function.get("arguments")):
@@ -161,7 +459,7 @@ class PartialCalls:
                 id=call.id,
                 name=call.name,
                 arguments="".join(call.arguments),
-                extra=Extra(vendor=vendor, data=call.extra) if call.extra else None,
+                extra=build_extra(vendor, call.extra),
             )
             for call in self._calls
         ]
@@ -199,31 +497,18 @@ class PartialCalls:
 def read_whole_call(call: dict[str, Any], index: int, vendor: str) -> ApiCall:
     """Read a call of a whole answer. Its place in the list of calls is its index."""
     function = as_object(call.get("function"))
-    extra = {} if call.keys() <= _KNOWN_FIELDS else _find_extra(call)
     return ApiCall(
         index=index,
         id=as_text(call.get("id")),
         name=as_text(function.get("name")),
         arguments=arguments_as_text(function.get("arguments")),
-        extra=Extra(vendor=vendor, data=extra) if extra else None,
+        extra=build_extra(vendor, _find_extra(call)),
     )
 
 
 def _find_extra(call: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a call that are kept for the vendor."""
-    return {key: value for key, value in call.items() if key not in _KNOWN_FIELDS and value is not None}
+    return {key: value for key, value in call.items() if key not in _CALL_FIELDS and value is not None}
 
-
-# Reads answers, streamed or whole. A whole answer is read as a stream of one chunk, so that both give the same parts.
-# Only its calls need not be put together.
-#
-# A message of this API is a set of fields, not a list: reasoning, text and calls have no order among each other. So the
-# parts of an answer are always reasoning, text, refusal, calls. Servers differ most in how they stream calls; the rules
-# for that are in `PartialCalls`.
-
-
-_TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
-"""Fields of a message that are kept as the `extra` of its text."""
 
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 """The token counts that every server sends."""
@@ -232,22 +517,12 @@ _COMMON_FIELDS = frozenset({"role", "content", "refusal", "tool_calls"})
 """Fields of a message that nearly every server sends, and most servers no others."""
 
 
-class Decoder:
-    """Reads one streamed answer. `tools` are not needed: the arguments of every call are JSON.
-
-    Attributes:
-        ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
-        reason: The API's own word for why the message ended; empty until the API gave it.
-        skipped: The number of events that were not JSON objects, and so were skipped.
-    """
+class Decoder(AnswerDecoder):
+    """Reads one answer. `tools` are not needed: the arguments of every call are JSON."""
 
     def __init__(self, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> None:
-        self.ended = False
-        self.reason = ""
-        self.skipped = 0
+        super().__init__(vendor)
         self._stop_text = ""
-        self._vendor = vendor
-        self._out = PieceBuffer()
         self._text: list[str] = []
         self._text_extra: dict[str, Any] = {}
         self._refusal: list[str] = []
@@ -262,15 +537,8 @@ class Decoder:
         self._lone_arguments = ""  # those of the last chunk, if there was nothing else to read in it
         self._usage: Usage | None = None
 
-    def feed(self, data: str) -> list[Piece]:
-        """Read the data of one event."""
-        return self.feed_all([data])
-
     def feed_all(self, payloads: list[str]) -> list[Piece]:
-        """Read the data of events that arrived together; neighbouring pieces of one kind are joined.
-
-        Raises `ModelError` when the API reports an error; `close` still returns what arrived before it.
-        """
+        """Read the data of events that arrived together, as all decoders do, but the usual chunks by `TextChunks`."""
         for data in payloads:
             if text := self._text_chunks.read(data):
                 self._add_text(text)
@@ -281,7 +549,7 @@ class Decoder:
                 self._calls.end()
             elif (chunk := parse_object(data)) is None:
                 self.skipped += 1
-            elif text := self._read_chunk(chunk):
+            elif text := self._read_event(chunk):
                 self._text_chunks.learn(data, text)
             elif self._lone_arguments:
                 self._argument_chunks.learn(data, self._lone_arguments)
@@ -299,24 +567,24 @@ class Decoder:
     def read_body(self, body: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
         self._is_whole = True
-        self._read_chunk(body)
+        self._read_event(body)
         if not as_list(body.get("choices")):
             raise ProviderError("the answer is not a chat completion: it has no choices")
         self.ended = True
         self._calls.end()
 
-    def _read_chunk(self, chunk: dict[str, Any]) -> str:
+    def _read_event(self, event: dict[str, Any]) -> str:
         """Read a chunk, and return its text if there was nothing else to read in it; else an empty text."""
         self._lone_arguments = ""
-        if error := chunk.get("error"):
+        if error := event.get("error"):
             raise build_error(error)
-        usage = chunk.get("usage")
+        usage = event.get("usage")
         if usage and (usage := as_object(usage)):
-            self._usage = _read_usage(usage, as_object(chunk.get("timings")))
-        choices = as_list(chunk.get("choices"))
+            self._usage = _read_usage(usage, as_object(event.get("timings")))
+        choices = as_list(event.get("choices"))
         if not choices:
-            if chunk.get("object") == "error":
-                raise build_error(chunk)
+            if event.get("object") == "error":
+                raise build_error(event)
             return ""
         choice = as_object(choices[0])
         delta = as_object(choice.get("delta") or choice.get("message"))
@@ -361,23 +629,17 @@ class Decoder:
                 read_whole_call(as_object(call), place, self._vendor) for place, call in enumerate(as_list(calls))
             ]
         elif calls:
-            lone_arguments = self._read_pieces(as_list(calls))
-            self._lone_arguments = lone_arguments if is_common and not refusal else ""
+            read = [self._calls.read(as_object(piece)) for piece in as_list(calls)]
+            self._lone_arguments = read[0] if len(read) == 1 and is_common and not refusal else ""
         if is_common:
             return bool(refusal or calls)
         if legacy := delta.get("function_call"):
             self._calls.read({"index": 0, "function": legacy})
-        for field in _TEXT_EXTRA_FIELDS:
+        for field in TEXT_EXTRA_FIELDS:
             if value := delta.get(field):
-                self._add_text_extra(field, value)
+                kept = self._text_extra.get(field)
+                self._text_extra[field] = [*as_list(kept), *as_list(value)] if isinstance(kept, list) else value
         return any(delta[field] for field in delta if field not in ("role", "content"))
-
-    def _read_pieces(self, pieces: list[Any]) -> str:
-        """Read pieces of calls. If there is one that has nothing but arguments, return them; else an empty text."""
-        arguments = ""
-        for piece in pieces:
-            arguments = self._calls.read(as_object(piece))
-        return arguments if len(pieces) == 1 else ""
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))
@@ -408,12 +670,6 @@ class Decoder:
             elif value is not None:
                 last[key] = value
 
-    def _add_text_extra(self, field: str, value: Any) -> None:
-        kept = self._text_extra.get(field)
-        if isinstance(kept, list):
-            value = [*as_list(kept), *as_list(value)]
-        self._text_extra[field] = value
-
     def _build_parts(self) -> list[Part]:
         parts: list[Part] = []
         if self._thinking or self._details:
@@ -421,11 +677,9 @@ class Decoder:
             data |= {REASONING_DETAILS: self._details} if self._details else {}
             parts.append(Thinking(text="".join(self._thinking), extra=Extra(vendor=self._vendor, data=data)))
         if self._text or self._text_extra:
-            extra = Extra(vendor=self._vendor, data=self._text_extra) if self._text_extra else None
-            parts.append(Text(text="".join(self._text), extra=extra))
+            parts.append(Text(text="".join(self._text), extra=build_extra(self._vendor, self._text_extra)))
         if self._refusal:
-            extra = Extra(vendor=self._vendor, data={"refusal": True})
-            parts.append(Text(text="".join(self._refusal), extra=extra))
+            parts.append(Text(text="".join(self._refusal), extra=build_extra(self._vendor, {"refusal": True})))
         return parts
 
     def _finish_reason(self, has_calls: bool) -> FinishReason:
@@ -462,306 +716,3 @@ def _read_usage(usage: dict[str, Any], timings: dict[str, Any]) -> Usage:
         cache_write_tokens=as_count(details.get("cache_write_tokens")),
         reasoning_tokens=as_count(output_details.get("reasoning_tokens")),
     )
-
-
-PATH: str = "/chat/completions"
-"""The path of requests behind the base address, which ends in `/v1`."""
-
-PATHS: tuple[str, ...] = (PATH,)
-"""The paths of requests behind the base address, as patterns."""
-
-_FIELDS_WITHOUT_CONTENT = {"role", "content", "extra_content", REASONING_DETAILS, *REASONING_FIELDS}
-"""Fields that do not count as content: the API refuses an assistant message without text, calls or a refusal."""
-
-_SOUND_FORMATS = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-}
-
-
-def request_path(request: ChatRequest) -> str:
-    """Return the path of a request behind the base address: the same for all."""
-    return PATH
-
-
-def request_headers(key: str | None) -> dict[str, str]:
-    """Return the headers that the API requires, with the key if there is one."""
-    return {"authorization": f"Bearer {key}"} if key else {}
-
-
-def request_body(
-    request: ChatRequest, *, quirks: Quirks = NO_QUIRKS, rules: SchemaRules = NO_CHANGES, vendor: str = VENDOR
-) -> dict[str, Any]:
-    """Return the body of a request.
-
-    Args:
-        request: The request.
-        quirks: What the endpoint supports of the API.
-        rules: How the endpoint needs schemas changed.
-        vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
-    """
-    body: dict[str, Any] = {"model": request.model, "messages": _messages(request.messages, quirks, vendor)}
-    body |= _tool_fields(request, rules, quirks)
-    if request.stream:
-        body["stream"] = True
-        if request.include_usage and quirks.stream_options:
-            body["stream_options"] = {"include_usage": True}
-    body |= _answer_format(request.json_schema, request.grammar, rules, quirks)
-    settings = {
-        "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "seed": request.seed if quirks.seed else None,
-        "stop": list(request.stop) or None,
-    }
-    body |= {name: value for name, value in settings.items() if value is not None}
-    if request.extra:
-        body |= request.extra
-        if vendor_tools := as_list(request.extra.get("tools")):
-            body["tools"] = [*_definitions(request.tools, rules), *vendor_tools]
-    return body
-
-
-def tool_definitions(
-    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = NO_CHANGES
-) -> list[dict[str, Any]]:
-    """Return the `tools` field of a request. A tool without a strict variant is sent with its schema unchanged.
-
-    Args:
-        specs: The tools.
-        strict: Whether schemas are made strict. Then `rules` is not used.
-        rules: How the endpoint needs schemas changed.
-    """
-    return _definitions(specs, SchemaRules(strict=True) if strict else rules)
-
-
-def _definitions(specs: Iterable[ToolSpec], rules: SchemaRules) -> list[dict[str, Any]]:
-    return [{"type": "function", "function": _function(spec, rules)} for spec in specs]
-
-
-def _function(spec: ToolSpec, rules: SchemaRules) -> dict[str, Any]:
-    parameters, strict = fit_schema(spec.parameters, rules)
-    function: dict[str, Any] = {"name": spec.name, "description": spec.description}
-    return {**function, "strict": True, "parameters": parameters} if strict else {**function, "parameters": parameters}
-
-
-def _tool_fields(request: ChatRequest, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
-    choice = request.choice
-    if not request.tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
-        return {}  # without tools the API refuses `tool_choice` and `parallel_tool_calls`
-    fields: dict[str, Any] = {"tools": _definitions(request.tools, rules)}
-    if quirks.tool_choice and choice.mode != "auto":
-        fields["tool_choice"] = _choice(choice, quirks)
-    if quirks.parallel_tool_calls and (not request.parallel or quirks.parallel_always_sent):
-        fields["parallel_tool_calls"] = request.parallel
-    return fields
-
-
-def _choice(choice: ToolChoice, quirks: Quirks) -> Any:
-    if choice.mode != "named":
-        return choice.mode
-    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
-    if len(named) == 1 and quirks.named_choice:
-        return named[0]
-    if len(named) > 1 and quirks.allowed_tools:
-        return {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": named}}
-    return "required"
-
-
-def _answer_format(schema: Schema | None, grammar: str | None, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
-    # Only one of the two: llama.cpp, which supports both, refuses them together.
-    if schema is not None and quirks.response_format:
-        if schema == {"type": "object"}:
-            return {"response_format": {"type": "json_object"}}
-        fitted, strict = fit_schema(schema, rules)
-        form = {"name": "answer", "schema": fitted, **({"strict": True} if strict else {})}
-        return {"response_format": {"type": "json_schema", "json_schema": form}}
-    return {"grammar": grammar} if grammar is not None and quirks.grammar else {}
-
-
-# Messages
-
-
-def _messages(messages: Iterable[Message], quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    return [written for message in messages for written in write_message(message, quirks, vendor)]
-
-
-def write_message(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    """Return the messages of the API that a message becomes."""
-    match message.role:
-        case "system":
-            role = "developer" if quirks.developer_role else "system"
-            return [{"role": role, "content": message.text}]
-        case "user":
-            return [{"role": "user", "content": _content(message.parts, vendor)}]
-        case "assistant":
-            return _assistant_messages(message, quirks, vendor)
-        case "tool":
-            return _result_messages(message, vendor)
-
-
-def _content(parts: Iterable[Part], vendor: str) -> str | list[dict[str, Any]]:
-    shown = [part for part in parts if isinstance(part, Text | Media)]
-    texts = [part.text for part in shown if isinstance(part, Text)]
-    if len(texts) == len(shown):
-        return "".join(texts)
-    return [
-        _media(part, vendor) if isinstance(part, Media) else _text(part.text)
-        for part in shown
-        if isinstance(part, Media) or part.text
-    ]
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
-def _media(media: Media, vendor: str) -> dict[str, Any]:
-    own = _vendor_data(media.extra, vendor)
-    if media.mime.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": to_url(media), **own}}
-    if media.data is None:
-        return _text(describe_media(media))
-    if sound := _SOUND_FORMATS.get(media.mime):
-        return {"type": "input_audio", "input_audio": {"data": to_base64(media), "format": sound}}
-    if (text := decode_text(media)) is not None:
-        return _text(f"File {media.name}:\n\n{text}" if media.name else text)
-    name = media.name or f"file.{media.mime.rpartition('/')[2]}"
-    return {"type": "file", "file": {"filename": name, "file_data": to_url(media), **own}}
-
-
-def explain_unsupported(media: Media) -> str | None:
-    """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
-    if media.data is None and not media.mime.startswith("image/"):
-        return f"takes no {name_kind(media)} by address; pass the file itself: {media.url}"
-    return None
-
-
-def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    fields: dict[str, Any] = {"role": "assistant", "content": None}
-    for part in message.parts:
-        match part:
-            case Text(text=text, extra=extra):
-                own = _vendor_data(extra, vendor)
-                field = "refusal" if own.get("refusal") is True else "content"
-                fields[field] = (fields.get(field) or "") + text
-                if "extra_content" in own:
-                    fields["extra_content"] = own["extra_content"]
-            case Thinking() if quirks.echo_reasoning:
-                _add_reasoning(fields, part, vendor)
-            case Call(call=call, extra=extra):
-                function = {"name": call.name, "arguments": encode_arguments(call.arguments)}
-                written = {"id": call.id, "type": "function", "function": function, **_vendor_data(extra, vendor)}
-                fields.setdefault("tool_calls", []).append(written)
-            case Opaque(data=data) if part.vendor == vendor:
-                fields |= as_object(data)
-            case _:
-                pass  # the opaque data of another vendor, or reasoning that the endpoint does not take back
-    return [fields] if fields["content"] or fields.keys() - _FIELDS_WITHOUT_CONTENT else []
-
-
-def _add_reasoning(fields: dict[str, Any], part: Thinking, vendor: str) -> None:
-    own = _vendor_data(part.extra, vendor)
-    if (field := as_text(own.get("field"))) in REASONING_FIELDS and part.text:
-        fields[field] = fields.get(field, "") + part.text
-    if details := as_list(own.get(REASONING_DETAILS)):
-        fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
-
-
-def _result_messages(message: Message, vendor: str) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    shown: list[Part] = []
-    for part in message.parts:
-        if isinstance(part, Result):
-            media = [each for each in part.content if isinstance(each, Media)]
-            texts = [each.text for each in part.content if isinstance(each, Text)]
-            if media:
-                texts.append("[what cannot be shown here follows below]")
-                shown += [Text(text=f"From the result of {part.call_id}:"), *media]
-            written.append({"role": "tool", "tool_call_id": part.call_id, "content": "\n".join(texts)})
-    shown += [part for part in message.parts if not isinstance(part, Result)]
-    if content := _content(shown, vendor):
-        written.append({"role": "user", "content": content})
-    return written
-
-
-def _vendor_data(extra: Extra | None, vendor: str) -> dict[str, Any]:
-    return as_object(extra.data) if extra is not None and extra.vendor == vendor else {}
-
-
-# Writes one message of a conversation as JSON text.
-#
-# Nearly all messages of a run are calls, results of text, and texts of the user. They are written as JSON text
-# directly, which takes a third of the time. `write_message` writes all others, and would write these the same.
-
-
-def encode_message(message: Message, quirks: Quirks, vendor: str) -> str:
-    """Return the JSON of the messages of the API that a message becomes, with commas between them.
-
-    Args:
-        message: The message.
-        quirks: What the endpoint supports of the API.
-        vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
-    """
-    text: str | None = None
-    match message.role:
-        case "assistant":
-            text = _encode_answer(message.parts)
-        case "tool":
-            text = _encode_results(message.parts)
-        case "user":
-            text = _encode_input(message.parts)
-        case "system":
-            pass
-    return json.dumps(write_message(message, quirks, vendor))[1:-1] if text is None else text
-
-
-def _encode_answer(parts: Sequence[Part]) -> str | None:
-    """Return the JSON of an answer of calls, which may also have text; None if it has anything else."""
-    texts: list[str] = []
-    calls: list[str] = []
-    for part in parts:
-        if isinstance(part, Call) and part.extra is None:
-            calls.append(_encode_call(part.call))
-        elif isinstance(part, Text) and part.extra is None:
-            texts.append(part.text)
-        else:
-            return None
-    if not calls:
-        return None
-    content = _quote("".join(texts)) if texts else "null"
-    return f'{{"role": "assistant", "content": {content}, "tool_calls": [{", ".join(calls)}]}}'
-
-
-def _encode_call(call: ToolCall) -> str:
-    function = f'{{"name": {_quote(call.name)}, "arguments": {_quote(encode_arguments(call.arguments))}}}'
-    return f'{{"id": {_quote(call.id)}, "type": "function", "function": {function}}}'
-
-
-def _encode_input(parts: Sequence[Part]) -> str | None:
-    """Return the JSON of a user message of one text; None if it has anything else."""
-    if len(parts) == 1 and isinstance(parts[0], Text):
-        return f'{{"role": "user", "content": {_quote(parts[0].text)}}}'
-    return None
-
-
-def _encode_results(parts: Sequence[Part]) -> str | None:
-    """Return the JSON of results of text; None if there is anything else."""
-    results: list[str] = []
-    for part in parts:
-        if not isinstance(part, Result):
-            return None
-        texts: list[str] = []
-        for each in part.content:
-            if not isinstance(each, Text):
-                return None
-            texts.append(each.text)
-        content = _quote("\n".join(texts))
-        results.append(f'{{"role": "tool", "tool_call_id": {_quote(part.call_id)}, "content": {content}}}')
-    return ", ".join(results)
-
-
-_quote = encode_basestring_ascii

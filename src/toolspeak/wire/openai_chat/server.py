@@ -1,185 +1,35 @@
-"""Reads the body of a request as a server: the reverse of `client_request`."""
+"""The server side: reads the body of a request, and writes answers: the reverse of `client.py`.
+
+Reasoning is sent as `reasoning_content`, which most clients know. The caller gives the id and the time of an answer.
+"""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
-from toolspeak.values.events import (
-    AUTO,
-    ArgsDelta,
-    CallReady,
-    CallStarted,
-    Event,
-    FinishReason,
-    TextDelta,
-    ThinkingDelta,
-    ToolChoice,
-    TurnEnded,
-    Usage,
-)
-from toolspeak.values.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.events import FinishReason, ToolChoice, TurnEnded, Usage
+from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.chat_request import ChatRequest, read_answer_format
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
-    FieldError,
     Fields,
     check_kind,
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    read_allowed_mode,
+    read_arguments,
+    read_choice_word,
+    read_content,
+    read_media,
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
-from toolspeak.wire.json_data import as_list, as_object, dump_compact, encode_arguments
-from toolspeak.wire.media import decode_base64, decode_data_url, guess_image_type
-from toolspeak.wire.openai_chat.names import DONE, REASONING_DETAILS, REASONING_FIELDS, VENDOR
-
-# Writes answers as a server, streamed or whole: the reverse of `client_answer`.
-#
-# Reasoning is sent as `reasoning_content`, which most clients know. The caller gives id and time.
-
-
-_FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "content_filter"}
-
-
-class Encoder:
-    """Writes one answer, streamed or whole. `request` is not used: an answer repeats nothing of it."""
-
-    content_type: str = "text/event-stream"
-
-    def __init__(
-        self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
-    ) -> None:
-        self._whole = {"id": id, "object": "chat.completion", "created": created, "model": model}
-        self._include_usage = include_usage
-        self._chunk_head: dict[str, Any] = {**self._whole, "object": "chat.completion.chunk"}
-        # Everything up to the delta is the same in every chunk.
-        self._head = f'{dump_compact(self._chunk_head)[:-1]},"choices":[{{"index":0,"delta":'
-        self._calls: dict[str, int] = {}
-        self._has_arguments: set[str] = set()
-
-    def start(self) -> bytes:
-        """Return the beginning of a stream."""
-        return self._chunk({"role": "assistant", "content": ""})
-
-    def feed(self, events: Sequence[Event]) -> bytes:
-        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream.
-
-        An event that has no counterpart in the API gives no bytes.
-        """
-        return b"".join(map(self._encode, events))
-
-    def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
-        return encode_event(dump_compact(error_body(report)))
-
-    def response(
-        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
-    ) -> dict[str, Any]:
-        """Return the body of a whole answer. The API has no field for `stop_text`."""
-        fields: dict[str, Any] = {"role": "assistant", "content": message.text or None, "refusal": None}
-        if thought := "".join(part.text for part in message.parts if isinstance(part, Thinking)):
-            fields[REASONING_FIELDS[0]] = thought
-        fields |= _extra_fields(message)
-        calls = [part for part in message.parts if isinstance(part, Call)]
-        if calls:
-            fields["tool_calls"] = [_encode_call(part) for part in calls]
-        reason = _finish_reason(finish, bool(calls))
-        choice = {"index": 0, "message": fields, "logprobs": None, "finish_reason": reason}
-        return {**self._whole, "choices": [choice], "usage": _encode_usage(usage or Usage())}
-
-    def _encode(self, event: Event) -> bytes:
-        match event:
-            case TextDelta(text=text) if text:
-                return self._chunk({"content": text})
-            case ThinkingDelta(text=text) if text:
-                return self._chunk({REASONING_FIELDS[0]: text})
-            case CallStarted(call_id=call_id, name=name):
-                return self._start_call(call_id, name)
-            case ArgsDelta(call_id=call_id, text=text) if call_id in self._calls and text:
-                self._has_arguments.add(call_id)
-                return self._call_chunk(self._calls[call_id], {"function": {"arguments": text}})
-            case CallReady(call=call):
-                started = b"" if call.id in self._calls else self._start_call(call.id, call.name)
-                if call.id in self._has_arguments:
-                    return started
-                return started + self._encode(ArgsDelta(call_id=call.id, text=encode_arguments(call.arguments)))
-            case TurnEnded():
-                return self._end(event)
-            case _:
-                return b""
-
-    def _start_call(self, call_id: str, name: str) -> bytes:
-        index = self._calls[call_id] = len(self._calls)
-        function = {"name": name, "arguments": ""}
-        return self._call_chunk(index, {"id": call_id, "type": "function", "function": function})
-
-    def _end(self, ended: TurnEnded) -> bytes:
-        # The vendor's data is known only now; in this API its position in the stream does not matter.
-        late = b"".join(
-            self._call_chunk(self._calls[part.call.id], data)
-            for part in ended.message.parts
-            if isinstance(part, Call) and (data := _vendor_data(part)) and part.call.id in self._calls
-        )
-        if extras := _extra_fields(ended.message):
-            late += self._chunk(extras)
-        last = self._chunk({}, _finish_reason(ended.finish, bool(self._calls)))
-        usage = b""
-        if self._include_usage:
-            usage = encode_event(dump_compact({**self._chunk_head, "choices": [], "usage": _encode_usage(ended.usage)}))
-        return late + last + usage + encode_event(DONE)
-
-    def _call_chunk(self, index: int, data: dict[str, Any]) -> bytes:
-        return self._chunk({"tool_calls": [{"index": index, **data}]})
-
-    def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> bytes:
-        last = "null" if reason is None else json.dumps(reason)
-        return encode_event(f'{self._head}{dump_compact(delta)},"logprobs":null,"finish_reason":{last}}}]}}')
-
-
-def error_body(report: ErrorReport) -> dict[str, Any]:
-    """Return the body of an answer with an error status."""
-    return {"error": report.openai_error()}
-
-
-def _encode_call(part: Call) -> dict[str, Any]:
-    function = {"name": part.call.name, "arguments": encode_arguments(part.call.arguments)}
-    return {"id": part.call.id, "type": "function", "function": function, **_vendor_data(part)}
-
-
-def _vendor_data(part: Call | Text | Thinking) -> dict[str, Any]:
-    return as_object(part.extra.data) if part.extra is not None and part.extra.vendor == VENDOR else {}
-
-
-def _extra_fields(message: Message) -> dict[str, Any]:
-    """Return the fields for vendor data on the parts of a message."""
-    fields: dict[str, Any] = {}
-    for part in message.parts:
-        if isinstance(part, Thinking) and (details := as_list(_vendor_data(part).get(REASONING_DETAILS))):
-            fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
-        elif isinstance(part, Text):
-            fields |= {
-                key: value for key, value in _vendor_data(part).items() if key in ("annotations", "extra_content")
-            }
-    return fields
-
-
-def _finish_reason(finish: FinishReason, has_calls: bool) -> str:
-    return _FINISH_REASONS.get(finish) or ("tool_calls" if has_calls else "stop")
-
-
-def _encode_usage(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-    }
-
+from toolspeak.wire.json_data import as_list, build_extra, dump_compact, encode_arguments, get_vendor_data
+from toolspeak.wire.media import decode_base64
+from toolspeak.wire.openai_chat.client import DONE, REASONING_DETAILS, REASONING_FIELDS, TEXT_EXTRA_FIELDS, VENDOR
 
 _KNOWN_FIELDS = frozenset(
     "model messages tools tool_choice parallel_tool_calls stream stream_options max_tokens max_completion_tokens "
@@ -235,15 +85,8 @@ def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, An
 
 def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
     """Return the tools that the choice allows, and the choice."""
-    value = fields.value("tool_choice")
-    if value is None:
-        return tools, AUTO
-    if value in ("auto", "none", "required"):
-        if value == "required" and not tools:
-            raise fields.error("tool_choice", "a call is required, but there are no tools")
-        return tools, ToolChoice(mode=value)
-    if isinstance(value, str):
-        raise fields.error("tool_choice", f"{value!r} is none of auto, none, required")
+    if (choice := read_choice_word(fields, tools)) is not None:
+        return tools, choice
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
         case "function":
@@ -257,15 +100,10 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Too
 
 
 def _read_allowed_tools(allowed: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
-    # The API requires a call of at least one of these tools. A `ToolChoice` that names several requires all of them.
-    # So the other tools are left out, and a call of any remaining tool is required.
     names = {tool.object("function").text("name") for tool in allowed.objects("tools", required=True)}
     check_known_names(names, tools, allowed.path_of("tools"))
-    mode = allowed.text("mode")
-    if mode not in ("auto", "required"):
-        raise allowed.error("mode", f"{mode!r} is none of auto, required")
-    remaining = tuple(tool for tool in tools if tool.name in names)
-    return remaining, ToolChoice(mode="required") if mode == "required" else AUTO
+    choice = read_allowed_mode(allowed)
+    return tuple(tool for tool in tools if tool.name in names), choice
 
 
 class _ChatReader:
@@ -293,9 +131,9 @@ class _ChatReader:
     def _read_message(self, role: str, message: Fields) -> Message:
         match role:
             case "system" | "developer":
-                return Message(role="system", parts=_read_content(message, _read_text_part))
+                return Message(role="system", parts=read_content(message, "content", _read_text_part))
             case "user":
-                return Message(role="user", parts=_read_content(message, _read_user_part))
+                return Message(role="user", parts=read_content(message, "content", _read_user_part))
             case "assistant":
                 assistant = _read_assistant(message)
                 self._order = {call.id: place for place, call in enumerate(assistant.calls)}
@@ -309,7 +147,7 @@ class _ChatReader:
             raise message.error("tool_call_id", f"the message before has no call {call_id!r}")
         if call_id in self._results:
             raise message.error("tool_call_id", f"{call_id!r} has a result already")
-        return Result(call_id=call_id, content=_read_content(message, _read_text_part))
+        return Result(call_id=call_id, content=read_content(message, "content", _read_text_part))
 
     def _flush_results(self) -> None:
         if self._results:
@@ -318,16 +156,12 @@ class _ChatReader:
             self._results.clear()
 
 
-def _read_content(message: Fields, read_part: Callable[[Fields], Any]) -> tuple[Any, ...]:
-    content = message.value("content")
-    if isinstance(content, str):
-        return (Text(text=content),)
-    return tuple(read_part(part) for part in message.objects("content", required=True))
+_REFUSED = build_extra(VENDOR, {"refusal": True})
 
 
 def _read_text_part(part: Fields) -> Text:
     if part.text("type") == "refusal":
-        return Text(text=part.text("refusal"), extra=Extra(vendor=VENDOR, data={"refusal": True}))
+        return Text(text=part.text("refusal"), extra=_REFUSED)
     if part.text("type") != "text":
         raise part.error("type", f"{part.text('type')!r} is not allowed here; only text is")
     return Text(text=part.text("text"))
@@ -337,8 +171,8 @@ def _read_user_part(part: Fields) -> Text | Media:
     match part.text("type"):
         case "image_url":
             image = part.object("image_url")
-            extra = _build_extra(image.other_fields({"url"}))
-            return _read_url(image.text("url"), image.path_of("url"), extra)
+            extra = build_extra(VENDOR, image.other_fields({"url"}))
+            return read_media(image, "url", extra)
         case "input_audio":
             sound = part.object("input_audio")
             form = sound.text("format")
@@ -349,34 +183,20 @@ def _read_user_part(part: Fields) -> Text | Media:
             return Media(mime=_SOUND_TYPES[form], data=data)
         case "file":
             file = part.object("file")
-            extra = _build_extra(file.other_fields({"file_data", "filename"}))
-            media = _read_url(file.text("file_data"), file.path_of("file_data"), extra)
-            return replace(media, name=file.optional_text("filename") or None)
+            extra = build_extra(VENDOR, file.other_fields({"file_data", "filename"}))
+            return read_media(file, "file_data", extra, file.optional_text("filename") or None)
         case _:
             return _read_text_part(part)
-
-
-def _read_url(url: str, path: str, extra: Extra | None) -> Media:
-    if not url.startswith("data:"):
-        return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra)
-    if (decoded := decode_data_url(url)) is None:
-        raise FieldError(path, "not a valid data URL")
-    mime, data = decoded
-    return Media(mime=mime, data=data, extra=extra)
-
-
-def _build_extra(data: dict[str, Any]) -> Extra | None:
-    return Extra(vendor=VENDOR, data=data) if data else None
 
 
 def _read_assistant(message: Fields) -> Message:
     parts: list[Part] = [*_read_reasoning(message)]
     if message.value("content") is not None:
-        extra = _build_extra(message.other_fields(message.data.keys() - {"extra_content"}))
-        texts = [part for part in _read_content(message, _read_text_part) if part.text]
+        extra = build_extra(VENDOR, message.other_fields(message.data.keys() - {"extra_content"}))
+        texts = [part for part in read_content(message, "content", _read_text_part) if part.text]
         parts += [Text(text=text.text, extra=extra) for text in texts] if extra else texts
     if refusal := message.optional_text("refusal"):
-        parts.append(Text(text=refusal, extra=Extra(vendor=VENDOR, data={"refusal": True})))
+        parts.append(Text(text=refusal, extra=_REFUSED))
     parts += [_read_call(call) for call in message.objects("tool_calls")]
     return Message(role="assistant", parts=tuple(parts))
 
@@ -390,20 +210,132 @@ def _read_reasoning(message: Fields) -> list[Thinking]:
             break
     if (details := message.value(REASONING_DETAILS)) is not None:
         data[REASONING_DETAILS] = check_kind(details, list, message.path_of(REASONING_DETAILS))
-    return [Thinking(text=text, extra=Extra(vendor=VENDOR, data=data))] if data else []
+    return [Thinking(text=text, extra=build_extra(VENDOR, data))] if data else []
 
 
 def _read_call(call: Fields) -> Call:
     if call.value("type") not in (None, "function"):
         raise call.error("type", "only function calls are supported")
     function = call.object("function")
-    encoded = function.optional_text("arguments")
-    try:
-        arguments: Any = json.loads(encoded) if encoded.strip() else {}
-    except (ValueError, RecursionError):
-        raise function.error("arguments", "not JSON") from None
-    check_kind(arguments, dict, function.path_of("arguments"))
+    arguments = read_arguments(function)
     return Call(
         call=ToolCall(id=call.text("id"), name=function.text("name"), arguments=arguments),
-        extra=_build_extra(call.other_fields({"id", "type", "function", "index"})),
+        extra=build_extra(VENDOR, call.other_fields({"id", "type", "function", "index"})),
     )
+
+
+# Answers
+
+_FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "content_filter"}
+
+
+class Encoder(AnswerEncoder):
+    """Writes one answer, streamed or whole. `request` is not used: an answer repeats nothing of it."""
+
+    def __init__(
+        self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
+    ) -> None:
+        super().__init__()
+        self._whole = {"id": id, "object": "chat.completion", "created": created, "model": model}
+        self._include_usage = include_usage
+        self._chunk_head: dict[str, Any] = {**self._whole, "object": "chat.completion.chunk"}
+        # Everything up to the delta is the same in every chunk.
+        self._head = f'{dump_compact(self._chunk_head)[:-1]},"choices":[{{"index":0,"delta":'
+
+    def start(self) -> bytes:
+        """Return the beginning of a stream."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def error(self, report: ErrorReport) -> bytes:
+        """Return the end of a stream that failed."""
+        return encode_event(dump_compact(error_body(report)))
+
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. The API has no field for `stop_text`."""
+        fields: dict[str, Any] = {"role": "assistant", "content": message.text or None, "refusal": None}
+        if thought := "".join(part.text for part in message.parts if isinstance(part, Thinking)):
+            fields[REASONING_FIELDS[0]] = thought
+        fields |= _extra_fields(message)
+        calls = [part for part in message.parts if isinstance(part, Call)]
+        if calls:
+            fields["tool_calls"] = [_encode_call(part) for part in calls]
+        reason = _finish_reason(finish, bool(calls))
+        choice = {"index": 0, "message": fields, "logprobs": None, "finish_reason": reason}
+        return {**self._whole, "choices": [choice], "usage": _encode_usage(usage or Usage())}
+
+    def _add_text(self, text: str) -> bytes:
+        return self._chunk({"content": text})
+
+    def _add_thinking(self, text: str) -> bytes:
+        return self._chunk({REASONING_FIELDS[0]: text})
+
+    def _start_call(self, call_id: str, name: str) -> bytes:
+        index = self._calls[call_id] = len(self._calls)
+        function = {"name": name, "arguments": ""}
+        return self._call_chunk(index, {"id": call_id, "type": "function", "function": function})
+
+    def _add_arguments(self, call_id: str, text: str) -> bytes:
+        if call_id not in self._calls:
+            return b""
+        self._has_arguments.add(call_id)
+        return self._call_chunk(self._calls[call_id], {"function": {"arguments": text}})
+
+    def _end(self, ended: TurnEnded) -> bytes:
+        # The vendor's data is known only now; in this API its position in the stream does not matter.
+        late = b"".join(
+            self._call_chunk(self._calls[part.call.id], data)
+            for part in ended.message.parts
+            if isinstance(part, Call) and (data := get_vendor_data(part.extra, VENDOR)) and part.call.id in self._calls
+        )
+        if extras := _extra_fields(ended.message):
+            late += self._chunk(extras)
+        last = self._chunk({}, _finish_reason(ended.finish, bool(self._calls)))
+        usage = b""
+        if self._include_usage:
+            usage = encode_event(dump_compact({**self._chunk_head, "choices": [], "usage": _encode_usage(ended.usage)}))
+        return late + last + usage + encode_event(DONE)
+
+    def _call_chunk(self, index: int, data: dict[str, Any]) -> bytes:
+        return self._chunk({"tool_calls": [{"index": index, **data}]})
+
+    def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> bytes:
+        last = "null" if reason is None else json.dumps(reason)
+        return encode_event(f'{self._head}{dump_compact(delta)},"logprobs":null,"finish_reason":{last}}}]}}')
+
+
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """Return the body of an answer with an error status."""
+    return {"error": report.openai_error()}
+
+
+def _encode_call(part: Call) -> dict[str, Any]:
+    function = {"name": part.call.name, "arguments": encode_arguments(part.call.arguments)}
+    return {"id": part.call.id, "type": "function", "function": function, **get_vendor_data(part.extra, VENDOR)}
+
+
+def _extra_fields(message: Message) -> dict[str, Any]:
+    """Return the fields for vendor data on the parts of a message."""
+    fields: dict[str, Any] = {}
+    for part in message.parts:
+        data = get_vendor_data(part.extra, VENDOR) if isinstance(part, Thinking | Text) else {}
+        if isinstance(part, Thinking) and (details := as_list(data.get(REASONING_DETAILS))):
+            fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
+        elif isinstance(part, Text):
+            fields |= {key: data[key] for key in data if key in TEXT_EXTRA_FIELDS}
+    return fields
+
+
+def _finish_reason(finish: FinishReason, has_calls: bool) -> str:
+    return _FINISH_REASONS.get(finish) or ("tool_calls" if has_calls else "stop")
+
+
+def _encode_usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+    }

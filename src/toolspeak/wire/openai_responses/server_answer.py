@@ -1,32 +1,28 @@
-"""Writes answers as a server, streamed or whole: the reverse of `client_answer`.
+"""The server side, answers: writes them, streamed or whole.
 
 An answer repeats the options of its request. Reasoning is written as its text, or as its summary if the request asks
 for one. Data that a vendor puts on reasoning is known only at the end of a message: in a stream it is in the whole
 answer, which ends the stream.
+
+In a stream, an item begins with `output_item.added` and ends with `output_item.done`. Between the two its parts do the
+same: a part of a message or of reasoning is added, grows by deltas, and is done. A message or reasoning ends where
+another item begins; a call ends when it is ready, so that several calls may be open at the same time. What a client has
+been sent of an item is what the item in the whole answer says, its ids included.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from toolspeak.values.events import (
-    ArgsDelta,
-    CallReady,
-    CallStarted,
-    Event,
-    FinishReason,
-    TextDelta,
-    ThinkingDelta,
-    TurnEnded,
-    Usage,
-)
+from toolspeak.values.events import FinishReason, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Call, Extra, Message, Opaque, Part, Text, Thinking, ToolCall
+from toolspeak.values.messages import Call, Message, Opaque, Part, Text, Thinking, ToolCall
 from toolspeak.values.spec import CUSTOM_PARAMETER
+from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.framing import encode_event
-from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact, encode_arguments
-from toolspeak.wire.openai_chat.server import error_body
+from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact, encode_arguments, get_vendor_data
+from toolspeak.wire.openai_chat.server import error_body as error_body
 from toolspeak.wire.openai_responses.client import encode_choice, group_definitions
 from toolspeak.wire.openai_responses.names import (
     CUSTOM_CALL,
@@ -37,9 +33,6 @@ from toolspeak.wire.openai_responses.names import (
     is_custom,
     split_namespace,
 )
-
-# The items of an answer, as a server writes them.
-
 
 ID_PREFIXES = {"message": "msg", "reasoning": "rs", FUNCTION_CALL: "fc", CUSTOM_CALL: "ctc"}
 """The beginning of the ids of items, by their types."""
@@ -93,36 +86,32 @@ def find_call_forms(request: ChatRequest | None) -> dict[str, CallForm]:
     return forms
 
 
-def text_content(text: str) -> dict[str, Any]:
-    """Return the content of a message."""
+def _text_content(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def message_item(item_id: str, content: list[dict[str, Any]], status: str) -> dict[str, Any]:
-    """Return the item of a message."""
+def _message_item(item_id: str, content: list[dict[str, Any]], status: str) -> dict[str, Any]:
     return {"type": "message", "id": item_id, "role": "assistant", "status": status, "content": content}
 
 
-def reasoning_item(item_id: str, texts: list[str], *, summarizes: bool) -> dict[str, Any]:
+def _reasoning_item(item_id: str, texts: list[str], *, summarizes: bool) -> dict[str, Any]:
     """Return the item of reasoning, as a summary if the client has asked for one."""
-    parts = [{"type": "summary_text" if summarizes else "reasoning_text", "text": text} for text in texts]
+    parts = [_reasoning_part(text, summarizes=summarizes) for text in texts]
     item: dict[str, Any] = {"type": "reasoning", "id": item_id}
     return {**item, "summary": parts} if summarizes else {**item, "summary": [], "content": parts}
 
 
-class ItemBuilder:
-    """Builds the items of a whole answer out of its message.
+def _reasoning_part(text: str, *, summarizes: bool) -> dict[str, Any]:
+    return {"type": "summary_text" if summarizes else "reasoning_text", "text": text}
 
-    Args:
-        answer_id: What the ids of items have in common.
-        forms: How the tools were offered.
-        summarizes: Whether reasoning is written as a summary.
-    """
+
+class ItemBuilder:
+    """Builds the items of a whole answer out of its message. The ids of all items have `answer_id` in common."""
 
     def __init__(self, answer_id: str, forms: Mapping[str, CallForm], *, summarizes: bool) -> None:
         self._answer_id = answer_id
         self._forms = forms
-        self._summarizes = summarizes
+        self.summarizes = summarizes
 
     def build(self, message: Message, status: str) -> list[dict[str, Any]]:
         """Return the items of a message. `status` is that of its last item."""
@@ -147,13 +136,12 @@ class ItemBuilder:
             case Text(text=text) if text:
                 self._add_text(items, part)
             case Thinking(text=text, extra=extra):
-                item = reasoning_item(
-                    self.build_id("reasoning", index), [text] if text else [], summarizes=self._summarizes
-                )
-                items.append(item | vendor_data(extra))
+                item_id, texts = self.build_id("reasoning", index), [text] if text else []
+                item = _reasoning_item(item_id, texts, summarizes=self.summarizes)
+                items.append(item | get_vendor_data(extra, VENDOR))
             case Call(call=call, extra=extra):
                 form = self.find_form(call.name)
-                item_id = as_text(vendor_data(extra).get("id")) or self.build_id(form.kind, index)
+                item_id = as_text(get_vendor_data(extra, VENDOR).get("id")) or self.build_id(form.kind, index)
                 items.append(form.build_item(item_id, call.id, form.encode_arguments(call), "completed"))
             case Opaque(data=data) if part.vendor == VENDOR:
                 items.append(as_object(data))
@@ -161,30 +149,17 @@ class ItemBuilder:
                 pass
 
     def _add_text(self, items: list[dict[str, Any]], part: Text) -> None:
-        data = vendor_data(part.extra)
+        data = get_vendor_data(part.extra, VENDOR)
         if data.get("refusal") is True:
             content: dict[str, Any] = {"type": "refusal", "refusal": part.text}
         else:
-            content = {**text_content(part.text), "annotations": as_list(data.get("annotations"))}
+            content = {**_text_content(part.text), "annotations": as_list(data.get("annotations"))}
         item_id = as_text(data.get("id"))
         if items and item_id and items[-1].get("id") == item_id:
             items[-1]["content"].append(content)
             return
         own = {key: value for key, value in data.items() if key not in ("refusal", "annotations")}
-        items.append(message_item(self.build_id("message", len(items)), [content], "completed") | own)
-
-
-def vendor_data(extra: Extra | None) -> dict[str, Any]:
-    """Return the data of this API on a part."""
-    return as_object(extra.data) if extra is not None and extra.vendor == VENDOR else {}
-
-
-# `ItemStream`: the items of an answer as server-sent events, while the answer is generated.
-#
-# An item begins with `output_item.added` and ends with `output_item.done`. Between the two its parts do the same: a
-# part of a message or of reasoning is added, grows by deltas, and is done. A message or reasoning ends where another
-# item begins; a call ends when it is ready, so that several calls may be open at the same time. What a client has been
-# sent of an item is what the item in the whole answer says, its ids included.
+        items.append(_message_item(self.build_id("message", len(items)), [content], "completed") | own)
 
 
 class _OpenCall:
@@ -205,165 +180,140 @@ class _OpenCall:
         return "".join(self.texts)
 
 
-class ItemStream:
-    """Writes the items of one answer.
+class ItemStream(AnswerEncoder):
+    """Writes the items of a streamed answer."""
 
-    Attributes:
-        items: The items as they are in the whole answer, as far as they are complete, by their indexes.
-    """
-
-    def __init__(self, builder: ItemBuilder, *, summarizes: bool) -> None:
-        self.items: dict[int, dict[str, Any]] = {}
+    def __init__(self, builder: ItemBuilder) -> None:
+        super().__init__()
         self._builder = builder
-        self._summarizes = summarizes
+        self._summarizes = builder.summarizes
+        self._items: dict[int, dict[str, Any]] = {}  # as they are in the whole answer, if complete, by their indexes
         self._sequence = -1
         self._count = 0
         self._open: Literal["message", "reasoning", ""] = ""
         self._texts: list[str] = []  # of the open item
         self._head: dict[str, Any] = {}  # the fields of all events of the open item
-        self._calls: dict[str, _OpenCall] = {}
+        self._open_calls: dict[str, _OpenCall] = {}
         self._closed_calls: set[str] = set()
 
-    def event(self, kind: str, **fields: Any) -> bytes:
+    def _event(self, kind: str, **fields: Any) -> bytes:
         """Return an event of the stream, with its number."""
         self._sequence += 1
         name = f"response.{kind}"
-        data = {"type": name, "sequence_number": self._sequence, **fields}
-        return encode_event(dump_compact(data), name)
+        return encode_event(dump_compact({"type": name, "sequence_number": self._sequence, **fields}), name)
 
     @property
-    def output(self) -> list[dict[str, Any]]:
+    def _output(self) -> list[dict[str, Any]]:
         """The complete items, in order."""
-        return [item for _, item in sorted(self.items.items())]
+        return [item for _, item in sorted(self._items.items())]
 
     # Messages and reasoning
 
-    def add_text(self, text: str) -> bytes:
-        """Return the events of more text of the answer."""
-        start = b"" if self._open == "message" else self._open_message()
-        self._texts.append(text)
-        return start + self.event("output_text.delta", **self._head, content_index=0, delta=text, logprobs=[])
+    def _add_text(self, text: str) -> bytes:
+        return self._add("message", text)
 
-    def add_thinking(self, text: str) -> bytes:
-        """Return the events of more reasoning."""
-        start = b"" if self._open == "reasoning" else self._open_reasoning()
-        self._texts.append(text)
-        if self._summarizes:
-            return start + self.event("reasoning_summary_text.delta", **self._head, summary_index=0, delta=text)
-        return start + self.event("reasoning_text.delta", **self._head, content_index=0, delta=text)
+    def _add_thinking(self, text: str) -> bytes:
+        return self._add("reasoning", text)
 
-    def close_open_item(self, status: str = "completed") -> bytes:
+    def _add(self, kind: Literal["message", "reasoning"], text: str) -> bytes:
+        start = b"" if self._open == kind else self._open_item(kind)
+        self._texts.append(text)
+        return start + self._text_event("delta", delta=text)
+
+    def _open_item(self, kind: Literal["message", "reasoning"]) -> bytes:
+        events = self._close_open_item()
+        self._open, index = kind, self._count
+        place = "summary_index" if kind == "reasoning" and self._summarizes else "content_index"
+        self._head = {"item_id": self._builder.build_id(kind, index), "output_index": index, place: 0}
+        return events + self._add_item(self._build_item([], "in_progress"), index) + self._part_event("added", "")
+
+    def _close_open_item(self, status: str = "completed") -> bytes:
         """Return the events that end the message or the reasoning that is open."""
-        kind, text = self._open, "".join(self._texts)
-        if not kind:
+        if not self._open:
             return b""
+        text = "".join(self._texts)
+        events = self._text_event("done", text=text) + self._part_event("done", text)
+        item = self._build_item([text], status)
         self._open, self._texts = "", []
-        events = self._close_message_part(text) if kind == "message" else self._close_reasoning_part(text)
-        item_id = self._head["item_id"]
-        if kind == "message":
-            item = message_item(item_id, [text_content(text)], status)
-        else:
-            item = reasoning_item(item_id, [text], summarizes=self._summarizes)
         return events + self._end_item(self._head["output_index"], item)
 
-    def _open_message(self) -> bytes:
-        events = self._begin("message")
-        events += self._add_item(message_item(self._head["item_id"], [], "in_progress"), self._head["output_index"])
-        return events + self.event("content_part.added", **self._head, content_index=0, part=text_content(""))
+    def _build_item(self, texts: list[str], status: str) -> dict[str, Any]:
+        if self._open == "message":
+            return _message_item(self._head["item_id"], [_text_content(text) for text in texts], status)
+        return _reasoning_item(self._head["item_id"], texts, summarizes=self._summarizes)
 
-    def _open_reasoning(self) -> bytes:
-        events = self._begin("reasoning")
-        item = reasoning_item(self._head["item_id"], [], summarizes=self._summarizes)
-        return events + self._add_item(item, self._head["output_index"]) + self._reasoning_part("added", "")
+    def _text_event(self, what: str, **fields: Any) -> bytes:
+        if self._open == "message":
+            return self._event(f"output_text.{what}", **self._head, **fields, logprobs=[])
+        kind = "reasoning_summary_text" if self._summarizes else "reasoning_text"
+        return self._event(f"{kind}.{what}", **self._head, **fields)
 
-    def _begin(self, kind: Literal["message", "reasoning"]) -> bytes:
-        events = self.close_open_item()
-        self._open = kind
-        self._head = {"item_id": self._builder.build_id(kind, self._count), "output_index": self._count}
-        return events
-
-    def _close_message_part(self, text: str) -> bytes:
-        done = self.event("output_text.done", **self._head, content_index=0, text=text, logprobs=[])
-        return done + self.event("content_part.done", **self._head, content_index=0, part=text_content(text))
-
-    def _close_reasoning_part(self, text: str) -> bytes:
-        if self._summarizes:
-            done = self.event("reasoning_summary_text.done", **self._head, summary_index=0, text=text)
-        else:
-            done = self.event("reasoning_text.done", **self._head, content_index=0, text=text)
-        return done + self._reasoning_part("done", text)
-
-    def _reasoning_part(self, what: str, text: str) -> bytes:
-        if self._summarizes:
-            part = {"type": "summary_text", "text": text}
-            return self.event(f"reasoning_summary_part.{what}", **self._head, summary_index=0, part=part)
-        part = {"type": "reasoning_text", "text": text}
-        return self.event(f"content_part.{what}", **self._head, content_index=0, part=part)
+    def _part_event(self, what: str, text: str) -> bytes:
+        if self._open == "message":
+            return self._event(f"content_part.{what}", **self._head, part=_text_content(text))
+        kind = "reasoning_summary_part" if self._summarizes else "content_part"
+        return self._event(f"{kind}.{what}", **self._head, part=_reasoning_part(text, summarizes=self._summarizes))
 
     # Calls
 
-    def start_call(self, call_id: str, name: str) -> bytes:
-        """Return the events that begin a call."""
-        events = self.close_open_item()
+    def _start_call(self, call_id: str, name: str) -> bytes:
+        events = self._close_open_item()
         form = self._builder.find_form(name)
         call = _OpenCall(call_id, form, self._count, self._builder.build_id(form.kind, self._count))
-        self._calls[call_id] = call
+        self._open_calls[call_id] = call
         return events + self._add_item(form.build_item(call.item_id, call_id, "", "in_progress"), call.index)
 
-    def add_arguments(self, call_id: str, text: str) -> bytes:
+    def _add_arguments(self, call_id: str, text: str) -> bytes:
         """Return the events of more JSON of a call's arguments. A custom tool's client is sent the text within it."""
-        call = self._calls.get(call_id)
+        call = self._open_calls.get(call_id)
         if call is None:
             return b""
         return self._add_call_text(call, text if call.raw is None else call.raw.feed(text))
 
-    def complete_call(self, ready: ToolCall) -> bytes:
-        """Return the events that end a call, and those that begin it if it was not begun."""
-        if ready.id in self._closed_calls:
+    def _complete_call(self, call: ToolCall) -> bytes:
+        if call.id in self._closed_calls:
             return b""
-        events = b"" if ready.id in self._calls else self.start_call(ready.id, ready.name)
-        call = self._calls[ready.id]
-        if call.raw is not None or not call.texts:
-            whole = call.form.encode_arguments(ready)
-            if whole.startswith(call.text):
-                events += self._add_call_text(call, whole[len(call.text) :])
-            call.texts = [whole]
-        return events + self._close_call(call, "completed")
+        events = b"" if call.id in self._open_calls else self._start_call(call.id, call.name)
+        opened = self._open_calls[call.id]
+        if opened.raw is not None or not opened.texts:
+            whole = opened.form.encode_arguments(call)
+            if whole.startswith(opened.text):
+                events += self._add_call_text(opened, whole[len(opened.text) :])
+            opened.texts = [whole]
+        return events + self._close_call(opened, "completed")
 
-    def close_calls(self) -> bytes:
+    def _close_calls(self) -> bytes:
         """Return the events that end calls which were begun and did not become ready."""
-        return b"".join(self._close_call(call, "incomplete") for call in [*self._calls.values()])
+        return b"".join(self._close_call(call, "incomplete") for call in [*self._open_calls.values()])
 
     def _add_call_text(self, call: _OpenCall, text: str) -> bytes:
         if not text:
             return b""
         call.texts.append(text)
-        return self.event(f"{_text_event(call)}.delta", item_id=call.item_id, output_index=call.index, delta=text)
+        return self._event(f"{_text_event(call)}.delta", item_id=call.item_id, output_index=call.index, delta=text)
 
     def _close_call(self, call: _OpenCall, status: str) -> bytes:
-        del self._calls[call.call_id]
+        del self._open_calls[call.call_id]
         self._closed_calls.add(call.call_id)
         whole: dict[str, Any] = {call.form.text_field: call.text}
         head = {"item_id": call.item_id, "output_index": call.index}
         item = call.form.build_item(call.item_id, call.call_id, call.text, status)
-        return self.event(f"{_text_event(call)}.done", **head, **whole) + self._end_item(call.index, item)
+        return self._event(f"{_text_event(call)}.done", **head, **whole) + self._end_item(call.index, item)
 
     # Items
 
     def _add_item(self, item: dict[str, Any], index: int) -> bytes:
         self._count += 1
-        return self.event("output_item.added", output_index=index, item=item)
+        return self._event("output_item.added", output_index=index, item=item)
 
     def _end_item(self, index: int, item: dict[str, Any]) -> bytes:
-        self.items[index] = item
-        return self.event("output_item.done", output_index=index, item=item)
+        self._items[index] = item
+        return self._event("output_item.done", output_index=index, item=item)
 
 
 def _text_event(call: _OpenCall) -> str:
     return "custom_tool_call_input" if call.form.is_custom else "function_call_arguments"
 
-
-__all__ = ["Encoder", "error_body"]
 
 _INCOMPLETE_REASONS: dict[FinishReason, str] = {"length": "max_output_tokens", "refused": "content_filter"}
 
@@ -371,45 +321,29 @@ _REPEATED_FIELDS = ("metadata", "reasoning", "service_tier", "truncation", "user
 """Fields of a request that an answer repeats unchanged."""
 
 
-class Encoder:
+class Encoder(ItemStream):
     """Writes one answer, streamed or whole. `include_usage` is not used: this API always sends token counts."""
-
-    content_type: str = "text/event-stream"
 
     def __init__(
         self, model: str, *, id: str, created: int, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:
-        self._response: dict[str, Any] = {
-            "id": id,
-            "object": "response",
-            "created_at": created,
-            "model": model,
-            **_repeat_options(request),
-        }
+        head = {"id": id, "object": "response", "created_at": created, "model": model}
+        self._response: dict[str, Any] = {**head, **_repeat_options(request)}
         summarizes = bool(as_object((request.extra or {}).get("reasoning")).get("summary")) if request else False
-        forms = find_call_forms(request)
-        self._builder = ItemBuilder(id.removeprefix(ID_PREFIX), forms, summarizes=summarizes)
-        self._stream = ItemStream(self._builder, summarizes=summarizes)
+        super().__init__(ItemBuilder(id.removeprefix(ID_PREFIX), find_call_forms(request), summarizes=summarizes))
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
         output: list[dict[str, Any]] = []
         response = {**self._response, "status": "in_progress", "output": output, "usage": None}
-        return self._stream.event("created", response=response) + self._stream.event("in_progress", response=response)
-
-    def feed(self, events: Sequence[Event]) -> bytes:
-        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream.
-
-        An event that has no counterpart in the API gives no bytes.
-        """
-        return b"".join(map(self._encode, events))
+        return self._event("created", response=response) + self._event("in_progress", response=response)
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
-        closed = self._stream.close_open_item("incomplete") + self._stream.close_calls()
+        closed = self._close_open_item("incomplete") + self._close_calls()
         error = {**report.openai_error(), "code": report.form.responses_code}
-        response = {**self._response, "status": "failed", "error": error, "output": self._stream.output, "usage": None}
-        return closed + self._stream.event("failed", response=response)
+        response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
+        return closed + self._event("failed", response=response)
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
@@ -418,29 +352,12 @@ class Encoder:
         status = "incomplete" if finish in _INCOMPLETE_REASONS else "completed"
         return self._end_response(self._builder.build(message, status), finish, usage or Usage())
 
-    def _encode(self, event: Event) -> bytes:
-        match event:
-            case TextDelta(text=text) if text:
-                return self._stream.add_text(text)
-            case ThinkingDelta(text=text) if text:
-                return self._stream.add_thinking(text)
-            case CallStarted(call_id=call_id, name=name):
-                return self._stream.start_call(call_id, name)
-            case ArgsDelta(call_id=call_id, text=text) if text:
-                return self._stream.add_arguments(call_id, text)
-            case CallReady(call=call):
-                return self._stream.complete_call(call)
-            case TurnEnded():
-                return self._end(event)
-            case _:
-                return b""
-
     def _end(self, ended: TurnEnded) -> bytes:
         status = "incomplete" if ended.finish in _INCOMPLETE_REASONS else "completed"
-        closed = self._stream.close_open_item(status) + self._stream.close_calls()
-        output = _add_vendor_data(self._stream.output, ended.message)
+        closed = self._close_open_item(status) + self._close_calls()
+        output = _add_vendor_data(self._output, ended.message)
         response = self._end_response(output, ended.finish, ended.usage)
-        return closed + self._stream.event(response["status"], response=response)
+        return closed + self._event(response["status"], response=response)
 
     def _end_response(self, output: list[dict[str, Any]], finish: FinishReason, usage: Usage) -> dict[str, Any]:
         response = {**self._response, "output": output, "usage": _encode_usage(usage)}
@@ -455,7 +372,7 @@ def _add_vendor_data(output: list[dict[str, Any]], message: Message) -> list[dic
     items = [item for item in output if item["type"] == "reasoning"]
     if len(thoughts) == len(items):  # otherwise the item of the data is not known
         for part, item in zip(thoughts, items, strict=True):
-            data = vendor_data(part.extra)
+            data = get_vendor_data(part.extra, VENDOR)
             item |= {key: value for key, value in data.items() if key not in ("id", "summary", "content")}
     return output
 

@@ -1,238 +1,40 @@
-"""Reads the body of a request as a server: the reverse of `client_request`.
+"""The server side, requests: reads the body of a request.
 
-Nothing is kept between requests, so what refers to an earlier answer is refused. `input_reader` reads the conversation.
+Nothing is kept between requests, so what refers to an earlier answer is refused. The conversation is in the fields
+`instructions` and `input`. The API does not mark where an answer begins and ends: items of the assistant that follow
+each other are one message, up to the next message of somebody else or the next result. A result stands behind the
+message with its call, in the order of the calls, wherever the client has put it.
 """
 
-import json
 import mimetypes
 from typing import Any
 
-from toolspeak.values.events import AUTO, ToolChoice
-from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
-from toolspeak.wire.chat_request import AnswerFormat, ChatRequest, ToolNamespace, read_answer_format
+from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
     FieldError,
     Fields,
-    check_kind,
     check_tool_limits,
     check_unique_names,
+    read_allowed_mode,
+    read_arguments,
+    read_choice_word,
+    read_content,
+    read_media,
     read_tool,
 )
-from toolspeak.wire.json_data import as_list, as_object, as_text
-from toolspeak.wire.media import decode_base64, decode_data_url, guess_image_type
+from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra
+from toolspeak.wire.media import decode_base64
 from toolspeak.wire.openai_responses.names import (
-    CUSTOM_CALL,
     ENCRYPTED_REASONING,
     GRAMMAR_KEYWORD,
     VENDOR,
     describe_grammar,
     join_namespace,
 )
-
-# Reads the conversation of a request: the field `instructions`, and the items of the field `input`.
-#
-# The API does not mark where an answer begins and ends. So items of the assistant that follow each other are one
-# message, up to the next message of somebody else or the next result. A result stands behind the message with its call,
-# in the order of the calls, wherever the client has put it.
-
-
-_TEXT_TYPES = ("input_text", "output_text", "text")
-
-
-def read_messages(fields: Fields) -> tuple[Message, ...]:
-    """Return the conversation of a request. Raises `UsageError` that names the wrong field."""
-    instructions = fields.optional_text("instructions")
-    messages = [Message(role="system", parts=(Text(text=instructions),))] if instructions else []
-    given = fields.value("input")
-    if isinstance(given, str):
-        return (*messages, Message(role="user", parts=(Text(text=given),)))
-    reader = _ItemReader()
-    for item in fields.objects("input", required=True):
-        reader.read(item)
-    messages += reader.close()
-    if not messages:
-        raise fields.error("input", "is empty")
-    return tuple(messages)
-
-
-class _ItemReader:
-    """Reads items one after the other."""
-
-    def __init__(self) -> None:
-        self._messages: list[Message] = []
-        self._parts: list[Part] = []  # of the assistant's message that is being read
-        self._results: dict[str, dict[str, Result]] = {}  # of the last message with a call of that id, by the ids there
-        self._results_of: list[dict[str, Result]] = []  # of each message
-
-    def read(self, item: Fields) -> None:
-        """Read one item."""
-        match item.optional_text("type") or "message":
-            case "message":
-                self._read_message(item)
-            case "reasoning":
-                self._parts.append(_read_reasoning(item))
-            case "function_call" | "custom_tool_call" as kind:
-                call = _read_function_call(item) if kind == "function_call" else _read_custom_call(item)
-                self._parts.append(call)
-            case "function_call_output" | "custom_tool_call_output":
-                self._end_message()
-                self._read_result(item)
-            case "item_reference":
-                raise item.error("id", "nothing is kept here between requests; send the item itself, with store: false")
-            case _:  # of the vendor's own tools
-                self._parts.append(Opaque(vendor=VENDOR, data=item.data))
-
-    def close(self) -> list[Message]:
-        """Return the messages, each result behind its call."""
-        self._end_message()
-        messages: list[Message] = []
-        for message, results in zip(self._messages, self._results_of, strict=True):
-            messages.append(message)
-            if results:
-                in_order = [results[call.id] for call in message.calls if call.id in results]
-                messages.append(Message(role="tool", parts=tuple(in_order)))
-        return messages
-
-    def _add_message(self, message: Message) -> None:
-        results: dict[str, Result] = {}
-        self._messages.append(message)
-        self._results_of.append(results)
-        self._results |= {call.id: results for call in message.calls}  # ids may be used again in a later message
-
-    def _end_message(self) -> None:
-        if self._parts:
-            self._add_message(Message(role="assistant", parts=tuple(self._parts)))
-            self._parts = []
-
-    def _read_message(self, item: Fields) -> None:
-        match item.text("role"):
-            case "assistant":
-                self._parts += _read_assistant_texts(item)
-            case "user":
-                self._end_message()
-                self._add_message(Message(role="user", parts=_read_content(item, "content")))
-            case "system" | "developer":
-                self._end_message()
-                self._add_message(Message(role="system", parts=_read_content(item, "content")))
-            case other:
-                raise item.error("role", f"{other!r} is none of user, assistant, system, developer")
-
-    def _read_result(self, item: Fields) -> None:
-        call_id = item.text("call_id")
-        results = self._results.get(call_id)
-        if results is None:
-            raise item.error("call_id", f"no item before has the call {call_id!r}")
-        if call_id in results:
-            raise item.error("call_id", f"{call_id!r} has a result already")
-        shown = [part for part in _read_content(item, "output") if isinstance(part, Text | Media)]
-        results[call_id] = Result(call_id=call_id, content=tuple(shown))
-
-
-def _read_assistant_texts(item: Fields) -> list[Text]:
-    """Read the texts of a message. The data of the message is on each of them, its id above all."""
-    own = item.other_fields({"type", "role", "status", "content"})
-    if isinstance(item.value("content"), str):
-        text = item.text("content")
-        return [Text(text=text, extra=_build_extra(own))] if text else []
-    texts: list[Text] = []
-    for part in item.objects("content", required=True):
-        match part.text("type"):
-            case "refusal":
-                texts.append(Text(text=part.text("refusal"), extra=_build_extra({**own, "refusal": True})))
-            case "output_text" | "input_text" | "text":
-                annotations = as_list(part.value("annotations"))
-                data = {**own, "annotations": annotations} if annotations else own
-                texts.append(Text(text=part.text("text"), extra=_build_extra(data)))
-            case other:
-                raise part.error("type", f"{other!r} is not allowed here; only text is")
-    return [text for text in texts if text.text]
-
-
-def _read_reasoning(item: Fields) -> Thinking:
-    content, summary = as_list(item.value("content")), as_list(item.value("summary"))
-    texts = [as_text(as_object(part).get("text")) for part in content or summary]
-    return Thinking(
-        text=("" if content else "\n\n").join(texts), extra=_build_extra(item.other_fields({"type", "status"}))
-    )
-
-
-def _read_function_call(item: Fields) -> Call:
-    encoded = item.optional_text("arguments")
-    try:
-        arguments: Any = json.loads(encoded) if encoded.strip() else {}
-    except (ValueError, RecursionError):
-        raise item.error("arguments", "not JSON") from None
-    check_kind(arguments, dict, item.path_of("arguments"))
-    return _build_call(item, arguments, item.other_fields({"type", "status", "call_id", "name", "arguments"}))
-
-
-def _read_custom_call(item: Fields) -> Call:
-    data = item.other_fields({"status", "call_id", "name", "input"})
-    return _build_call(item, {CUSTOM_PARAMETER: item.text("input")}, {**data, "type": CUSTOM_CALL})
-
-
-def _build_call(item: Fields, arguments: dict[str, Any], data: dict[str, Any]) -> Call:
-    name = join_namespace(item.optional_text("namespace"), item.text("name"))
-    return Call(call=ToolCall(id=item.text("call_id"), name=name, arguments=arguments), extra=_build_extra(data))
-
-
-def _read_content(item: Fields, name: str) -> tuple[Part, ...]:
-    value = item.value(name)
-    if isinstance(value, str):
-        return (Text(text=value),)
-    return tuple(_read_part(part) for part in item.objects(name, required=True))
-
-
-def _read_part(part: Fields) -> Part:
-    match part.text("type"):
-        case "input_image":
-            return _read_image(part)
-        case "input_file":
-            return _read_file(part)
-        case kind if kind in _TEXT_TYPES:
-            return Text(text=part.text("text"))
-        case other:
-            raise part.error("type", f"{other!r} is none of input_text, input_image, input_file")
-
-
-def _read_image(part: Fields) -> Part:
-    url = part.optional_text("image_url")
-    if not url:
-        return Opaque(vendor=VENDOR, data=part.data)  # an image that only the vendor has
-    detail = part.optional_text("detail")
-    extra = _build_extra({"detail": detail} if detail not in ("", "auto") else {})
-    if not url.startswith("data:"):
-        return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra)
-    return _read_data_url(part, "image_url", extra)
-
-
-def _read_file(part: Fields) -> Part:
-    name = part.optional_text("filename") or None
-    guessed = mimetypes.guess_type(name or part.optional_text("file_url"))[0]
-    if url := part.optional_text("file_url"):
-        return Media(mime=guessed or "application/pdf", url=url, name=name)
-    data = part.optional_text("file_data")
-    if not data:
-        return Opaque(vendor=VENDOR, data=part.data)  # a file that only the vendor has
-    if data.startswith("data:"):
-        return _read_data_url(part, "file_data", None, name)
-    if (content := decode_base64(data)) is None:
-        raise part.error("file_data", "neither a data URL nor base64")
-    return Media(mime=guessed or "application/octet-stream", data=content, name=name)
-
-
-def _read_data_url(part: Fields, field: str, extra: Extra | None, name: str | None = None) -> Media:
-    if (decoded := decode_data_url(part.text(field))) is None:
-        raise part.error(field, "not a valid data URL")
-    mime, data = decoded
-    return Media(mime=mime, data=data, extra=extra, name=name)
-
-
-def _build_extra(data: dict[str, Any]) -> Extra | None:
-    return Extra(vendor=VENDOR, data=data) if data else None
-
 
 _KNOWN_FIELDS = frozenset(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens "
@@ -264,7 +66,11 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     reader.read(fields)
     choice = _read_choice(fields, reader)
     remaining = {tool.name for tool in reader.tools}
-    extra = fields.other_fields(_KNOWN_FIELDS) | _read_includes(fields)
+    extra = fields.other_fields(_KNOWN_FIELDS)
+    # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
+    if others := [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]:
+        extra["include"] = others
+    text = fields.optional_object("text")
     return ChatRequest(
         model=fields.text("model"),
         messages=read_messages(fields),
@@ -277,20 +83,9 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         temperature=fields.number("temperature", maximum=2),
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
-        answer_format=_read_answer_format(fields),
+        answer_format=read_answer_format(text.optional_object("format")) if text is not None else None,
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
-
-
-def _read_includes(fields: Fields) -> dict[str, Any]:
-    # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
-    others = [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]
-    return {"include": others} if others else {}
-
-
-def _read_answer_format(fields: Fields) -> AnswerFormat | None:
-    text = fields.optional_object("text")
-    return read_answer_format(text.optional_object("format")) if text is not None else None
 
 
 # Tools
@@ -385,15 +180,8 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
 
 def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
     """Return the choice. Tools that it does not allow are taken out of `reader`."""
-    value = fields.value("tool_choice")
-    if value is None:
-        return AUTO
-    if value in ("auto", "none", "required"):
-        if value == "required" and not reader.tools:
-            raise fields.error("tool_choice", "a call is required, but there are no tools")
-        return ToolChoice(mode=value)
-    if isinstance(value, str):
-        raise fields.error("tool_choice", f"{value!r} is none of auto, none, required")
+    if (choice := read_choice_word(fields, reader.tools)) is not None:
+        return choice
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
         case "function" | "custom":
@@ -405,18 +193,179 @@ def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
 
 
 def _read_allowed_tools(allowed: Fields, reader: _ToolReader) -> ToolChoice:
-    # The API requires a call of at least one of these tools. A `ToolChoice` that names several requires all of them.
-    # So the other tools are left out, and a call of any remaining tool is required.
-    mode = allowed.text("mode")
-    if mode not in ("auto", "required"):
-        raise allowed.error("mode", f"{mode!r} is none of auto, required")
+    choice = read_allowed_mode(allowed)
     given = [tool for tool in allowed.objects("tools", required=True) if tool.text("type") in ("function", "custom")]
     names = {_read_tool_name(tool, reader) for tool in given}
     reader.tools = [tool for tool in reader.tools if tool.name in names]
-    if mode == "required" and not reader.tools:
+    if choice.mode == "required" and not reader.tools:
         raise allowed.error("tools", "a call is required, but none of these tools is run by the client")
-    return ToolChoice(mode="required") if mode == "required" else AUTO
+    return choice
 
 
 def _read_tool_name(fields: Fields, reader: _ToolReader) -> str:
     return reader.resolve(fields.text("name"), fields.optional_text("namespace"), fields.path_of("name"))
+
+
+# The conversation
+
+_TEXT_TYPES = ("input_text", "output_text", "text")
+
+
+def read_messages(fields: Fields) -> tuple[Message, ...]:
+    """Return the conversation of a request. Raises `UsageError` that names the wrong field."""
+    instructions = fields.optional_text("instructions")
+    messages = [Message(role="system", parts=(Text(text=instructions),))] if instructions else []
+    given = fields.value("input")
+    if isinstance(given, str):
+        return (*messages, Message(role="user", parts=(Text(text=given),)))
+    reader = _ItemReader()
+    for item in fields.objects("input", required=True):
+        reader.read(item)
+    messages += reader.close()
+    if not messages:
+        raise fields.error("input", "is empty")
+    return tuple(messages)
+
+
+class _ItemReader:
+    """Reads items one after the other."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._parts: list[Part] = []  # of the assistant's message that is being read
+        self._results: dict[str, dict[str, Result]] = {}  # of the last message with a call of that id, by the ids there
+        self._results_of: list[dict[str, Result]] = []  # of each message
+
+    def read(self, item: Fields) -> None:
+        """Read one item."""
+        match item.optional_text("type") or "message":
+            case "message":
+                self._read_message(item)
+            case "reasoning":
+                self._parts.append(_read_reasoning(item))
+            case "function_call":
+                data = item.other_fields({"type", "status", "call_id", "name", "arguments"})
+                self._parts.append(_build_call(item, read_arguments(item), data))
+            case "custom_tool_call" as kind:
+                data = {**item.other_fields({"status", "call_id", "name", "input"}), "type": kind}
+                self._parts.append(_build_call(item, {CUSTOM_PARAMETER: item.text("input")}, data))
+            case "function_call_output" | "custom_tool_call_output":
+                self._end_message()
+                self._read_result(item)
+            case "item_reference":
+                raise item.error("id", "nothing is kept here between requests; send the item itself, with store: false")
+            case _:  # of the vendor's own tools
+                self._parts.append(Opaque(vendor=VENDOR, data=item.data))
+
+    def close(self) -> list[Message]:
+        """Return the messages, each result behind its call."""
+        self._end_message()
+        messages: list[Message] = []
+        for message, results in zip(self._messages, self._results_of, strict=True):
+            messages.append(message)
+            if results:
+                in_order = [results[call.id] for call in message.calls if call.id in results]
+                messages.append(Message(role="tool", parts=tuple(in_order)))
+        return messages
+
+    def _add_message(self, message: Message) -> None:
+        results: dict[str, Result] = {}
+        self._messages.append(message)
+        self._results_of.append(results)
+        self._results |= {call.id: results for call in message.calls}  # ids may be used again in a later message
+
+    def _end_message(self) -> None:
+        if self._parts:
+            self._add_message(Message(role="assistant", parts=tuple(self._parts)))
+            self._parts = []
+
+    def _read_message(self, item: Fields) -> None:
+        match item.text("role"):
+            case "assistant":
+                self._parts += _read_assistant_texts(item)
+            case "user":
+                self._end_message()
+                self._add_message(Message(role="user", parts=read_content(item, "content", _read_part)))
+            case "system" | "developer":
+                self._end_message()
+                self._add_message(Message(role="system", parts=read_content(item, "content", _read_part)))
+            case other:
+                raise item.error("role", f"{other!r} is none of user, assistant, system, developer")
+
+    def _read_result(self, item: Fields) -> None:
+        call_id = item.text("call_id")
+        results = self._results.get(call_id)
+        if results is None:
+            raise item.error("call_id", f"no item before has the call {call_id!r}")
+        if call_id in results:
+            raise item.error("call_id", f"{call_id!r} has a result already")
+        shown = [part for part in read_content(item, "output", _read_part) if isinstance(part, Text | Media)]
+        results[call_id] = Result(call_id=call_id, content=tuple(shown))
+
+
+def _read_assistant_texts(item: Fields) -> list[Text]:
+    """Read the texts of a message. The data of the message is on each of them, its id above all."""
+    own = item.other_fields({"type", "role", "status", "content"})
+    if isinstance(item.value("content"), str):
+        text = item.text("content")
+        return [Text(text=text, extra=build_extra(VENDOR, own))] if text else []
+    texts: list[Text] = []
+    for part in item.objects("content", required=True):
+        match part.text("type"):
+            case "refusal":
+                texts.append(Text(text=part.text("refusal"), extra=build_extra(VENDOR, {**own, "refusal": True})))
+            case "output_text" | "input_text" | "text":
+                annotations = as_list(part.value("annotations"))
+                data = {**own, "annotations": annotations} if annotations else own
+                texts.append(Text(text=part.text("text"), extra=build_extra(VENDOR, data)))
+            case other:
+                raise part.error("type", f"{other!r} is not allowed here; only text is")
+    return [text for text in texts if text.text]
+
+
+def _read_reasoning(item: Fields) -> Thinking:
+    content, summary = as_list(item.value("content")), as_list(item.value("summary"))
+    texts = [as_text(as_object(part).get("text")) for part in content or summary]
+    return Thinking(
+        text=("" if content else "\n\n").join(texts), extra=build_extra(VENDOR, item.other_fields({"type", "status"}))
+    )
+
+
+def _build_call(item: Fields, arguments: dict[str, Any], data: dict[str, Any]) -> Call:
+    name = join_namespace(item.optional_text("namespace"), item.text("name"))
+    return Call(call=ToolCall(id=item.text("call_id"), name=name, arguments=arguments), extra=build_extra(VENDOR, data))
+
+
+def _read_part(part: Fields) -> Part:
+    match part.text("type"):
+        case "input_image":
+            return _read_image(part)
+        case "input_file":
+            return _read_file(part)
+        case kind if kind in _TEXT_TYPES:
+            return Text(text=part.text("text"))
+        case other:
+            raise part.error("type", f"{other!r} is none of input_text, input_image, input_file")
+
+
+def _read_image(part: Fields) -> Part:
+    if not part.optional_text("image_url"):
+        return Opaque(vendor=VENDOR, data=part.data)  # an image that only the vendor has
+    detail = part.optional_text("detail")
+    extra = build_extra(VENDOR, {"detail": detail} if detail not in ("", "auto") else {})
+    return read_media(part, "image_url", extra)
+
+
+def _read_file(part: Fields) -> Part:
+    name = part.optional_text("filename") or None
+    guessed = mimetypes.guess_type(name or part.optional_text("file_url"))[0]
+    if url := part.optional_text("file_url"):
+        return Media(mime=guessed or "application/pdf", url=url, name=name)
+    data = part.optional_text("file_data")
+    if not data:
+        return Opaque(vendor=VENDOR, data=part.data)  # a file that only the vendor has
+    if data.startswith("data:"):
+        return read_media(part, "file_data", None, name)
+    if (content := decode_base64(data)) is None:
+        raise part.error("file_data", "neither a data URL nor base64")
+    return Media(mime=guessed or "application/octet-stream", data=content, name=name)

@@ -70,6 +70,7 @@ result.append(plain.messages[-1].role)
     assert (outputs, role) == ([2], "assistant")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("hatchling") is None, reason="hatchling, which builds the example, is not installed")
 @pytest.mark.skipif(find_spec("pip") is None, reason="pip, which installs the example, is not installed")
 def test_the_example_is_built_and_installed_by_pip(site: Path, tmp_path: Path):
