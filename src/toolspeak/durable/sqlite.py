@@ -21,7 +21,7 @@ from toolspeak.durable.journal import HELD, JournalSession
 from toolspeak.durable.rows import DeltaRow, Hold, RunRow
 from toolspeak.durable.sqlite_file import DELTAS, RUNS, create_file, identify, name_errors, open_file, transaction
 from toolspeak.values.errors import StoreUnavailable, UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 T = TypeVar("T")
 
