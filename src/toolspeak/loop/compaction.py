@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from toolspeak.loop import words
 from toolspeak.values.events import Compacted, RunStarted, Usage
-from toolspeak.values.messages import Media, Message, Part, Result, Text
+from toolspeak.values.messages import Media, Message, Part, Result, Text, system
 
 # Rounds: the pieces into which a conversation may be cut, and the handles of its results.
 #
@@ -28,6 +28,12 @@ from toolspeak.values.messages import Media, Message, Part, Result, Text
 def drop_system(history: Sequence[Message]) -> tuple[Message, ...]:
     """Return a conversation without its system messages."""
     return tuple(message for message in history if message.role != "system")
+
+
+def replace_system(messages: tuple[Message, ...], text: str | None) -> tuple[Message, ...]:
+    """Return a conversation with another system prompt, or without one if `text` is None."""
+    others = drop_system(messages)
+    return others if text is None else (system(text), *others)
 
 
 def find_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
@@ -100,27 +106,27 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     if compacted is None:
         return tuple(history)
     messages = drop_system(history)
-    system = tuple(message for message in history if message.role == "system")
+    prompts = tuple(message for message in history if message.role == "system")
     rest = tuple(
         _shorten_results(each, has_recall=has_recall) if each.place < compacted.through else each.message
         for each in _number_messages(messages)
         if each.place >= compacted.dropped
     )
     if not compacted.dropped:
-        return (*system, *rest)
+        return (*prompts, *rest)
     prompt = () if compacted.prompt is None else messages[compacted.prompt].parts
     note = words.introduce_summary(compacted.summary, compacted.rounds)
     if has_recall:
-        system = _explain_recall(system)
-    return (*system, *_prepend(_join_paragraphs((Text(text=note),), prompt), rest))
+        prompts = _explain_recall(prompts)
+    return (*prompts, *_prepend(_join_paragraphs((Text(text=note),), prompt), rest))
 
 
-def _explain_recall(system: tuple[Message, ...]) -> tuple[Message, ...]:
+def _explain_recall(prompts: tuple[Message, ...]) -> tuple[Message, ...]:
     """Say how to recall in the last system message: many models take only one, and its beginning stays as it was."""
     note = Text(text=words.HOW_TO_RECALL)
-    if not system:
+    if not prompts:
         return (Message(role="system", parts=(note,)),)
-    *others, last = system
+    *others, last = prompts
     return (*others, replace(last, parts=_join_paragraphs(last.parts, (note,))))
 
 

@@ -34,7 +34,7 @@ from toolspeak.values.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.values.messages import Media, Message, Result, Text, Thinking, ToolResult, user
+from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult, user
 from toolspeak.values.spec import ToolSpec
 
 # The calls that the model must make: `State.demand`.
@@ -135,10 +135,10 @@ def set_result(state: State, entry: CallState, result: ToolResult) -> CallState:
     return entry.end(result, words.truncate(text, limit))
 
 
-def refuse_calls(state: State, calls: Iterable[CallState], reason: str) -> None:
-    """Give each of these calls the result that it was not run, for this reason."""
+def refuse_calls(state: State, calls: Iterable[CallState], text: str, reason: Refusal = "not_allowed") -> None:
+    """Give each of these calls the result that it was not run, with a text for the model."""
     for each in calls:
-        refusal = ToolResult(call_id=each.id, error=reason, ran=False)
+        refusal = ToolResult(call_id=each.id, error=text, ran=False, reason=reason)
         state.turn.calls[each.id] = set_result(state, each, refusal)
 
 
@@ -243,7 +243,8 @@ def _take_approval(state: State, fact: ApprovalGiven) -> None:
         set_stage(state, fact.call_id, "approved")
         return
     waive_demand(state, fact.call_id)
-    finish_call(state, ToolResult(call_id=fact.call_id, error=words.explain_denial(fact.reason), ran=False))
+    text = words.explain_denial(fact.reason)
+    finish_call(state, ToolResult(call_id=fact.call_id, error=text, ran=False, reason="not_allowed"))
     _close_turn(state)
 
 
@@ -278,10 +279,10 @@ def _end_message(state: State, fact: TurnEnded) -> None:
         waiting = []
     if state.run is not None and not state.run.parallel:
         allowed = waiting[:1] if len(waiting) == len(turn.calls) else []  # unless another has begun or failed already
-        refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME)
+        refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME, "beyond_limit")
         waiting = allowed
     if (left := _count_calls_left(state)) is not None and len(waiting) > left:
-        refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
+        refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS, "beyond_limit")
         turn.exceeds_call_limit = True
     state.empty_messages = 0 if _has_content(message) else state.empty_messages + 1
     if not turn.calls:
@@ -380,13 +381,10 @@ def _refuse_early_answer(state: State, output: str) -> None:
     """Refuse the typed answer if another call of its message failed: the model did not know that when it answered."""
     calls = state.turn.calls.values()
     others = [each.result for each in calls if each.key.tool != output]
-    if any(result is not None and result.error not in (None, *_BEYOND_LIMIT) for result in others):
+    # A call beyond a limit was never to run, and so says nothing about those before it.
+    if any(result is not None and result.error is not None and result.reason != "beyond_limit" for result in others):
         pending = [each for each in calls if each.key.tool == output and each.stage in _NOT_STARTED]
-        refuse_calls(state, pending, words.ANSWER_TOO_EARLY)
-
-
-_BEYOND_LIMIT = (words.ONE_AT_A_TIME, words.OUT_OF_CALLS)
-"""Errors of calls that came after the last one that was allowed, and so say nothing about those before them."""
+        refuse_calls(state, pending, words.ANSWER_TOO_EARLY, "")
 
 
 def _hand_over(state: State, fact: HandedOver) -> None:
@@ -421,7 +419,7 @@ def _build_result(entry: CallState) -> Result:
     content: tuple[Text | Media, ...] = (Text(text=entry.shown_text),)
     if result.media:
         content = result.media if result.output is None else (*content, *result.media)
-    return Result(call_id=entry.id, content=content, is_error=result.error is not None)
+    return Result(call_id=entry.id, content=content, is_error=result.error is not None, reason=result.reason)
 
 
 def _warn_of_repetition(counts: Mapping[tuple[CallKey, str], int], limit: int, highest: int) -> Text:

@@ -169,6 +169,12 @@ class State:
         return self.specs.get(RECALL.name) == RECALL
 
     @property
+    def searched_specs(self) -> list[ToolSpec]:
+        """The tools that a model may be shown or find, in the order in which they are ranked."""
+        own = () if self.run is None else self.run.search_tools
+        return [spec for spec in self.specs.values() if spec.name not in own]
+
+    @property
     def results(self) -> dict[str, ToolResult]:
         """The results of this turn by the id of their call; other calls of the turn may refer to them."""
         return {each.id: each.result for each in self.turn.calls.values() if each.result is not None}

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from toolspeak.run.agent import Agent
-from toolspeak.run.approvals import Approver, Recorder
+from toolspeak.run.approvals import Approver, Recorder, Summarizer
 from toolspeak.run.chat import Chat
-from toolspeak.run.compaction import Summarizer
 from toolspeak.run.output import Partial
 from toolspeak.run.runnable import ResumeOptions, RunOptions
 from toolspeak.run.streams import AsyncStream, Stream

@@ -5,10 +5,10 @@ fit, the conversation is compacted until a request takes half of what it may tak
 `loop/compaction.py` decides what is taken away, `run/compaction.py` writes the summary.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from toolspeak.loop import AskModel, State, reduce
 from toolspeak.loop.compaction import Sizes, drop_system, find_prompt, list_rounds, plan_compaction
@@ -16,7 +16,7 @@ from toolspeak.loop.recall import write_round
 from toolspeak.models import Request, find_model_cost
 from toolspeak.models.model import find_model_context
 from toolspeak.models.request_size import TokenRates, count_request_bytes, cut_bytes
-from toolspeak.run.approvals import call_function
+from toolspeak.run.approvals import Summarizer, call_function
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError
@@ -24,13 +24,6 @@ from toolspeak.values.events import ENDED_WELL, Compacted, TurnEnded, Usage
 from toolspeak.values.messages import Message, Text, system, user
 from toolspeak.values.package import LOG
 from toolspeak.values.pieces import Answer, Piece
-
-# The summary in place of the dropped part of a conversation: by a function, by the model, or a plain list.
-
-
-Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
-"""A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
-of what was dropped before is the first of them."""
 
 INSTRUCTIONS = "You write summaries of conversations, so that somebody else can go on with them."
 

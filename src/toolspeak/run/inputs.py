@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_ar
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
+from toolspeak.loop.compaction import replace_system
 from toolspeak.models import DialectChoice, Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.model import (
     GUESS_CURE,
@@ -19,9 +20,7 @@ from toolspeak.models.model import (
 )
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, call_function
-from toolspeak.run.compaction import Summarizer
-from toolspeak.run.conversation import replace_system
+from toolspeak.run.approvals import Approver, Summarizer, call_function
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool

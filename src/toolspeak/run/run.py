@@ -154,8 +154,8 @@ class AgentRun(Run[Outcome[T]]):
         self,
         begin: Beginning,
         output: Output | None = None,
-        *,
         output_optional: bool = False,
+        *,
         facts: Sequence[Fact] = (),
         on_end: Callable[[Outcome[Any]], None] | None = None,
     ) -> None:
@@ -268,6 +268,6 @@ class AgentRun(Run[Outcome[T]]):
             result = find_output(state, self._output.tool.name)
             self._output_missing = result is None
             value = None if result is None else self._output.load(result.output)
-        self._result = build_outcome(state, tuple(driver.facts), value, driver.exceptions)
+        self._result = build_outcome(state, tuple(driver.facts), value, driver.speaker.executor.exceptions)
         if self._on_end is not None:
             self._on_end(self._result)
