@@ -1,4 +1,8 @@
-"""`reduce`: the state after one more fact, and `fold`, which changes the state in place."""
+"""`reduce`: the state after one more fact, and `fold`, which changes the state in place.
+
+The driver owns its state and folds. Everybody else uses `reduce`, which folds a copy. `_CHANGES` says which function
+handles which fact; it changes only what `state.py` says may be changed in place.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -37,8 +41,6 @@ from toolspeak.values.events import (
 from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult, user
 from toolspeak.values.spec import ToolSpec
 
-# The calls that the model must make: `State.demand`.
-
 
 def drop_empty_demand(choice: ToolChoice) -> ToolChoice:
     """Return a choice, which demands nothing if it names no tool."""
@@ -56,15 +58,7 @@ def update_demand(demand: ToolChoice, made: list[CallState]) -> ToolChoice:
     return demand
 
 
-def waive_demand(state: State, call_id: str) -> None:
-    """Stop demanding a call that somebody did not allow."""
-    entry = state.turn.calls.get(call_id)
-    if entry is not None:
-        state.demand = update_demand(state.demand, [entry])
-
-
-# How facts about one call change the state of a run, in place.
-
+# One call
 
 MAX_SHOWN_CHARS = 65_536
 """Characters of a result that a model is shown, where its tool has no limit of its own."""
@@ -231,7 +225,7 @@ def _abandon_calls(state: State, fact: SaidInThought) -> None:
     turn.calls, turn.running_ids, turn.abandoned_ids = {}, (), turn.abandoned_ids + turn.running_ids
 
 
-# One call
+# Approvals and results
 
 
 def _await_approval(state: State, fact: ApprovalNeeded) -> None:
@@ -242,7 +236,8 @@ def _take_approval(state: State, fact: ApprovalGiven) -> None:
     if fact.approved:
         set_stage(state, fact.call_id, "approved")
         return
-    waive_demand(state, fact.call_id)
+    if (entry := state.turn.calls.get(fact.call_id)) is not None:  # what somebody did not allow is demanded no longer
+        state.demand = update_demand(state.demand, [entry])
     text = words.explain_denial(fact.reason)
     finish_call(state, ToolResult(call_id=fact.call_id, error=text, ran=False, reason="not_allowed"))
     _close_turn(state)
@@ -267,7 +262,9 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     if message.parts:
         state.history += (message,)
     turn.is_open, turn.finish = False, fact.finish
-    _sort_calls(turn, message)
+    if len(turn.calls) > 1:  # an API may complete a later call before an earlier one
+        order = [call.id for call in message.calls if call.id in turn.calls]
+        turn.calls = {call_id: turn.calls[call_id] for call_id in (*order, *turn.calls)}
     _add_usage(state, fact)
     state.reusable_results = {}
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
@@ -281,8 +278,9 @@ def _end_message(state: State, fact: TurnEnded) -> None:
         allowed = waiting[:1] if len(waiting) == len(turn.calls) else []  # unless another has begun or failed already
         refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME, "beyond_limit")
         waiting = allowed
-    if (left := _count_calls_left(state)) is not None and len(waiting) > left:
-        refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS, "beyond_limit")
+    limit = state.run.limits.calls if state.run else None
+    if limit is not None and len(waiting) > limit - state.started_calls:
+        refuse_calls(state, waiting[max(limit - state.started_calls, 0) :], words.OUT_OF_CALLS, "beyond_limit")
         turn.exceeds_call_limit = True
     state.empty_messages = 0 if _has_content(message) else state.empty_messages + 1
     if not turn.calls:
@@ -303,23 +301,9 @@ def _has_content(message: Message) -> bool:
     return False
 
 
-def _sort_calls(turn: Turn, message: Message) -> None:
-    """Put calls into the order of the message: an API may complete a later call before an earlier one."""
-    calls = turn.calls
-    if len(calls) > 1:
-        order = [call.id for call in message.calls if call.id in calls]
-        if order != list(calls):
-            turn.calls = {call_id: calls[call_id] for call_id in (*order, *calls)}
-
-
 def _explain_bad_end(finish: FinishReason) -> str:
     texts = {"length": words.MESSAGE_CUT_OFF, "refused": words.MESSAGE_REFUSED}
     return texts.get(finish, words.MESSAGE_BROKE_OFF)
-
-
-def _count_calls_left(state: State) -> int | None:
-    limit = state.run.limits.calls if state.run else None
-    return None if limit is None else limit - state.started_calls
 
 
 def _end_answer(state: State) -> None:
@@ -365,7 +349,8 @@ def _close_turn(state: State) -> None:
     highest = max(counts.values())
     parts: list[Result | Text] = [_build_result(each) for each in calls]
     if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
-        parts.append(_warn_of_repetition(counts, run.limits.repeats, highest))
+        repeated = dict.fromkeys(key.tool for (key, _), count in counts.items() if count >= run.limits.repeats)
+        parts.append(Text(text=words.warn_of_repetition(list(repeated), highest)))
     state.history += (Message(role="tool", parts=tuple(parts)),)
     state.model_is_next = state.interruption is None
     state.demand = update_demand(state.demand, ran)
@@ -420,11 +405,6 @@ def _build_result(entry: CallState) -> Result:
     if result.media:
         content = result.media if result.output is None else (*content, *result.media)
     return Result(call_id=entry.id, content=content, is_error=result.error is not None, reason=result.reason)
-
-
-def _warn_of_repetition(counts: Mapping[tuple[CallKey, str], int], limit: int, highest: int) -> Text:
-    repeated = [key.tool for (key, _), count in counts.items() if count >= limit]
-    return Text(text=words.warn_of_repetition(list(dict.fromkeys(repeated)), highest))
 
 
 # Interrupted and resumed runs

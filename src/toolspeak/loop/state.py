@@ -154,11 +154,6 @@ class State:
         return "" if self.run is None else self.run.run_id
 
     @property
-    def has_demand(self) -> bool:
-        """Whether the next message is bound to a choice of tools, such as a call that it must make."""
-        return self.demand.mode != "auto"
-
-    @property
     def shown_history(self) -> tuple[Message, ...]:
         """The conversation as the model is shown it."""
         return show_history(self.history, self.compacted, has_recall=self.has_recall)

@@ -59,11 +59,8 @@ def offer_tools(
 ) -> Toolbox:
     """Return the tools of a run as its model can call them: one by one, or from programs.
 
-    Args:
-        agent: The agent.
-        toolbox: The tools.
-        messages: The conversation, which says what tools are described if there is a budget for them.
-        recorded: What was recorded when the agent began, if the run is resumed.
+    If there is a budget for tools, the conversation says what tools are described. `recorded` is what was recorded when
+    the agent began, if the run is resumed.
     """
     if not agent.code:
         budget, names = (agent.tool_budget, ()) if recorded is None else (recorded.tool_budget, recorded.search_tools)
@@ -77,7 +74,11 @@ def offer_tools(
     searched = inner if agent.tool_budget is None else add_program_search_tools(inner, name_functions(inner.specs))
     limits = agent.code if isinstance(agent.code, SandboxLimits) else SandboxLimits()
     functions = rename_tools(name_functions(searched.specs))
-    described = _describe(functions[: len(inner)], functions[len(inner) :], agent.tool_budget, messages)
+    help_tool, find_tool = functions[len(inner) :] or (None, None)
+    selection = select_tools(
+        functions[: len(inner)], PYTHON, agent.tool_budget, messages, help_tool=help_tool, find_tool=find_tool
+    )
+    described = (*selection.listed, *selection.own_tools)
     return Toolbox([*outside, _build_tool(name, searched, described, limits, make_agent)])
 
 
@@ -121,18 +122,6 @@ def name_functions(specs: Sequence[ToolSpec]) -> dict[str, ToolSpec]:
             name += "_"
         named[name] = spec
     return named
-
-
-def _describe(
-    functions: Sequence[ToolSpec],
-    search_tools: Sequence[ToolSpec],
-    tool_budget: int | None,
-    messages: Sequence[Message],
-) -> tuple[ToolSpec, ...]:
-    """Return the functions of a program that its description shows."""
-    help_tool, find_tool = search_tools or (None, None)
-    selection = select_tools(functions, PYTHON, tool_budget, messages, help_tool=help_tool, find_tool=find_tool)
-    return (*selection.listed, *selection.own_tools)
 
 
 def _prepare(

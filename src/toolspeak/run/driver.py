@@ -34,7 +34,7 @@ from toolspeak.models import find_model_cost
 from toolspeak.run.approvals import Recorder, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.calling_run import Speaker
-from toolspeak.run.compaction import Overflow, count_recalled_chars, find_context, needs_summary
+from toolspeak.run.compaction import count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import find_call_ids, prepare_fallback, receive_message, report_reuse
 from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
@@ -149,9 +149,7 @@ class Driver:
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events, in order, if somebody watches it.
 
-        Args:
-            first: The first new facts.
-            began: When the run began, by the clock of the event loop: its deadline is counted from then on.
+        The deadline of the run is counted from `began` on, by the clock of the event loop.
         """
         deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put, self._durability)
         try:
@@ -173,7 +171,9 @@ class Driver:
                     return
                 if self._unanswered.has_paused(self.state.turn):
                     raise self._unanswered.build_pause(self.facts)
-                if self._is_parking and self._is_quiet():
+                turn = self.state.turn
+                is_busy = turn.is_open or turn.running_ids or turn.abandoned_ids or self.speaker.compactor.is_busy
+                if self._is_parking and not is_busy:
                     raise RunParked
                 for item in await self._inbox.take():
                     self._handle(item)
@@ -184,7 +184,8 @@ class Driver:
                 if self._durability is None or self._publish is not None:  # else somebody goes on from the facts
                     self._complete_facts()
             finally:
-                await self._stop_everything()
+                self._calls.cancel_all()
+                await self._tasks.stop(self.speaker.executor.tasks)
 
     def interrupt(self, fact: Interrupted) -> None:
         """End the run early, for this reason. Call it in the event loop of the run."""
@@ -194,10 +195,6 @@ class Driver:
         """Start nothing more, and raise `RunParked` when what is under way has ended."""
         self._is_parking = True
         self._inbox.wake()
-
-    def _is_quiet(self) -> bool:
-        turn = self.state.turn
-        return not (turn.is_open or turn.running_ids or turn.abandoned_ids or self.speaker.compactor.is_busy)
 
     # Facts
 
@@ -297,9 +294,13 @@ class Driver:
                 self._ask_model(action)
             case StopStream():
                 self._stream_stopped = True
-                self._stop_receiving()
+                self.barrier.drop("")
+                if self._receiving is not None:
+                    self._receiving.cancel()
             case RunTools(calls=calls):
-                self._run_tools(calls)
+                for call in calls:
+                    self._fold(ToolStarted(call_id=call.id))
+                self._calls.start(calls, self.state.results, self.state.turn.number)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
                     self._unanswered.forget_inside(call_id)
@@ -335,8 +336,8 @@ class Driver:
         planned = self.speaker.compactor.plan(self.state, self.speaker.models.current, action)
         if planned is None:
             return False
-        if isinstance(planned, Overflow):
-            self._apply(Interrupted(cause="context", detail=planned.reason))
+        if isinstance(planned, str):
+            self._apply(Interrupted(cause="context", detail=planned))
         elif needs_summary(planned):
             self.speaker.compactor.is_busy = True
             self._tasks.start(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
@@ -346,16 +347,6 @@ class Driver:
 
     async def _write_summary(self, planned: Compacted) -> None:
         self._inbox.put(await self.speaker.compactor.write_summary(self.state, planned, self.speaker.models.current))
-
-    def _stop_receiving(self) -> None:
-        self.barrier.drop("")
-        if self._receiving is not None:
-            self._receiving.cancel()
-
-    def _run_tools(self, calls: tuple[ToolCall, ...]) -> None:
-        for call in calls:
-            self._fold(ToolStarted(call_id=call.id))
-        self._calls.start(calls, self.state.results, self.state.turn.number)
 
     # Approval
 
@@ -431,8 +422,3 @@ class Driver:
         while self.state.ended is None and (items := self._inbox.take_now()):
             for item in items:
                 self._handle(item)
-
-    async def _stop_everything(self) -> None:
-        """Cancel all calls and tasks, and wait a while until they have ended."""
-        self._calls.cancel_all()
-        await self._tasks.stop(self.speaker.executor.tasks)

@@ -36,9 +36,7 @@ SearchFunction: TypeAlias = Callable[[str], Awaitable[str]]
 def add_search_tools(toolbox: Toolbox, recorded: Sequence[str] = ()) -> Toolbox:
     """Return the tools of a run with those that help to find them.
 
-    Args:
-        toolbox: The tools.
-        recorded: The names that the model knows from the part of the run that is resumed; without them, free ones.
+    These have the names that the model knows from the part of the run that is resumed, or else free ones.
 
     Raises:
         UsageError: One of the tools has a recorded name.
@@ -47,12 +45,7 @@ def add_search_tools(toolbox: Toolbox, recorded: Sequence[str] = ()) -> Toolbox:
 
 
 def add_program_search_tools(toolbox: Toolbox, functions: Mapping[str, ToolSpec]) -> Toolbox:
-    """Return the tools of a program with those that help to find them, which name and show them as functions.
-
-    Args:
-        toolbox: The tools.
-        functions: The tools by the names that they have in a program.
-    """
+    """Return the tools of a program with those that help to find them, by the names that they have in the program."""
     specs = {spec.name: spec for spec in rename_tools(functions)}
     function_names = {spec.name: name for name, spec in functions.items()}
 

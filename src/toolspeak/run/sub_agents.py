@@ -55,7 +55,11 @@ def build_agent_tool(
     timeout: float | None,
 ) -> Tool[..., Any]:
     """Build the tool whose calls are runs of an agent; see `Agent.as_tool`."""
-    write = _take_prompt if prompt is None else prompt
+
+    def take_prompt(prompt: str) -> str:
+        return prompt
+
+    write = take_prompt if prompt is None else prompt
     signature = read_signature(write, name)
     if isinstance(signature.context, int):
         raise UsageError(f"{name}: the Context of the prompt function is positional-only; remove the / after it")
@@ -67,16 +71,16 @@ def build_agent_tool(
         text = await written if inspect.isawaitable(written) else written
         if not isinstance(text, str | Message):
             raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
-        return await _run_agent(agent, name, text, context, ask)
+        outer = find_outer_call(context, ask)
+        if context is None or outer is None:  # the tool was called from Python
+            return _read_answer(name, await agent.arun(text, output_optional=True))
+        prepare = partial(_prepare_inner_run, agent, name, text, context, outer)
+        return _read_answer(name, await finish_inner_run(outer, name, prepare))
 
     _copy_signature(write, ask, None if own_context else _find_context_type(agent))
     setattr(ask, AGENT_ATTRIBUTE, agent)
     ask.__annotations__["return"] = str if agent.output is None else agent.output
     return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
-
-
-def _take_prompt(prompt: str) -> str:
-    return prompt
 
 
 def _find_context_type(agent: BaseAgent[Any]) -> Any:
@@ -96,21 +100,6 @@ def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], cont
     target.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess] (any function has it)
     target.__annotations__ = hints
     target.__doc__ = source.__doc__
-
-
-async def _run_agent(
-    agent: BaseAgent[Any],
-    name: str,
-    prompt: str | Message,
-    context: Context[Any] | None,
-    function: Callable[..., Any],
-) -> Any:
-    """Run an agent as a part of the run that made the call, or on its own if the tool was called from Python."""
-    outer = find_outer_call(context, function)
-    if context is None or outer is None:
-        return _read_answer(name, await agent.arun(prompt, output_optional=True))
-    prepare = partial(_prepare_inner_run, agent, name, prompt, context, outer)
-    return _read_answer(name, await finish_inner_run(outer, name, prepare))
 
 
 async def finish_inner_run(outer: OuterCall, name: str, prepare: Callable[[], AgentRun[Any]]) -> Outcome[Any]:
@@ -152,17 +141,8 @@ def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
     return outcome.text if outcome.output is None else outcome.output
 
 
-# How a run of an agent is traced: as its `tracer` says, or as a part of the run that it is an inner run of.
-
-
 def begin_trace(tracing: "Tracing | None", outer: OuterCall | None, facts: Sequence[Fact]) -> "AnyTrace | None":
-    """Return what traces a run; None if nothing does.
-
-    Args:
-        tracing: How the agent traces its runs.
-        outer: The call of another run that this run is a part of. If that is traced, so is this run, below the call.
-        facts: The facts of the run so far, if it is resumed.
-    """
+    """Return what traces a run; None if nothing does. An inner run is traced below the call that made it."""
     if outer is not None and outer.run.trace is not None:
         return outer.run.trace.inner(outer.call_id)
     return None if tracing is None else tracing.begin_run(facts)
