@@ -3,8 +3,8 @@
 The dialect of a model of which nothing is known is a guess until the server of the model has been asked. The first
 model is asked about when a run begins, another one when a message is passed on to it.
 
-The type of a `Context` says whether deps are needed: `Context[Shop]` in a run without deps is refused before anything is
-sent.
+The type of a `Context` says whether deps are needed: `Context[Shop]` in a run without deps is refused before anything
+is sent.
 """
 
 import inspect
@@ -431,7 +431,7 @@ class AgentModels:
         return self.choice if self.given is not None else await choose_model_dialect(self.models[0])
 
     async def choose_first(self, earlier: RunStarted | HandedOver | None) -> Dialect:
-        """Return the dialect in which the first model is asked; a run that goes on from an earlier one keeps its own."""
+        """Return the dialect in which the first model is asked; that of an earlier run stays."""
         first = self.models[0]
         await ask_model_context(first)
         if self.given is not None:
