@@ -22,9 +22,11 @@ from toolspeak.execution import Executor
 from toolspeak.loop import decide, fold, initial_state
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run import Agent, driver
+from toolspeak.run.calling_run import CALLING_RUN, Speaker
 from toolspeak.run.compaction import Compactor
 from toolspeak.run.driver import Driver
-from toolspeak.run.running_calls import CALLING_RUN, RunningCalls
+from toolspeak.run.fallback import ModelRotation
+from toolspeak.run.running_calls import RunningCalls
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Toolbox
 from toolspeak.values.events import (
@@ -86,7 +88,7 @@ def time_turn(length):
 
 
 def time_delta():
-    bare = Driver([], [], Executor(Toolbox()), Compactor(TokenRates()))
+    bare = Driver(Speaker(ModelRotation([]), Executor(Toolbox()), Compactor(TokenRates()), None, streams=True))
     deltas = [TextDelta(text="word ")] * DELTAS
     start = process_time()
     bare._emit(deltas)
@@ -96,10 +98,10 @@ def time_delta():
 class CallsWithoutTracer(RunningCalls):
     """Starts calls as they would be started if there were no tracers."""
 
-    def _start(self, calls, results, turn, driver):
-        outside = CALLING_RUN.set(driver)
+    def _start(self, calls, results, turn):
+        outside = CALLING_RUN.set(self._run)
         for call in calls:
-            running = self.executor.start(call, results, turn, self._finish)
+            running = self._run.speaker.executor.start(call, results, turn, self._finish)
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)

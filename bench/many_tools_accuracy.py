@@ -34,7 +34,7 @@ from toolspeak.lab.files import read_answers, render_qwen
 from toolspeak.lab.questions import Question, Suite, Verdict
 from toolspeak.lab.trials import CALL_OUTPUT, RecordedAnswer, read_answer
 from toolspeak.loop import AskModel, State, decide, initial_state, reduce
-from toolspeak.run.turn_request import list_searched, render_request
+from toolspeak.run.turn_request import render_request
 from toolspeak.values.events import Delta, RunStarted, ToolFinished, TurnStarted
 from toolspeak.values.messages import ToolCall, ToolResult
 from toolspeak.values.spec import ToolSpec
@@ -125,7 +125,7 @@ class Conversation:
         if not self._search_tools or call.name not in {tool.name for tool in self._search_tools}:
             return ToolResult(call_id=call.id, output=CALL_OUTPUT)
         help_tool, find_tool = self._search_tools
-        searched = list_searched(self._state)
+        searched = self._state.searched_specs
         given = next(iter(call.arguments.values()), None)
         if call.name == find_tool.name and isinstance(given, str):
             return ToolResult(call_id=call.id, output=say_found(find_names(searched, given)))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from toolspeak.loop import initial_state, reduce, words
 from toolspeak.loop.compaction import Sizes, drop_system, find_cuts, list_rounds, plan_compaction, show_history
 from toolspeak.loop.recall import RECALL, read_earlier, write_round
-from toolspeak.run.search_tools import RECALL_TOOL
+from toolspeak.run.search_tools import OWN_TOOLS
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.events import Compacted, NestedFact, RunStarted, Usage
 from toolspeak.values.messages import Call, Extra, Media, Message, Result, Text, ToolCall, assistant, system, user
@@ -244,10 +244,10 @@ def test_calls_of_a_tool_of_the_user_named_recall_are_written():
 
 
 def test_the_tool_that_is_offered_takes_what_its_function_takes():
-    offered, own = RECALL.parameters["properties"], RECALL_TOOL.spec.parameters["properties"]
+    offered, own = RECALL.parameters["properties"], OWN_TOOLS["recall"].spec.parameters["properties"]
     assert {name: each["type"] for name, each in offered.items()} == {name: each["type"] for name, each in own.items()}
-    assert RECALL.parameters["required"] == RECALL_TOOL.spec.parameters["required"]
-    assert (RECALL.name, RECALL.effect) == (RECALL_TOOL.spec.name, RECALL_TOOL.spec.effect)
+    assert RECALL.parameters["required"] == OWN_TOOLS["recall"].spec.parameters["required"]
+    assert (RECALL.name, RECALL.effect) == (OWN_TOOLS["recall"].spec.name, OWN_TOOLS["recall"].spec.effect)
 
 
 STARTED = RunStarted(run_id="r", model="m", dialect="native", messages=(user("go"), assistant("yes"), user("on")))

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.cases import each_case
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -293,7 +292,7 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", TABLE)
+@each_case("case", TABLE.keys())
 def test_what_the_loop_wants(case: str):
     facts, expected = TABLE[case]
     assert wanted(after(facts)) == expected

@@ -1,6 +1,7 @@
 """An answer of a type, on every dialect: given as a last call, checked, asked for again a few times."""
 
 import asyncio
+import itertools
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -11,6 +12,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
+from tests.cases import each_case, sample
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
@@ -91,8 +93,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("dialect", SPOKEN)
-@pytest.mark.parametrize("case", ANSWERS)
+@each_case("case, dialect", sample(itertools.product(ANSWERS, SPOKEN), 37))
 def test_an_answer_of_every_type(case: str, dialect: str):
     kind, arguments, expected = ANSWERS[case]
     agent = Agent(ScriptedModel([calls(("final_answer", arguments))]), dialect=dialect)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 from typing_extensions import TypedDict
 
+from tests.cases import RUNS_ALL
 from toolspeak.run import Agent, Partial
 from toolspeak.run.output import Output
 from toolspeak.run.partial_answer import PartialAnswer
@@ -129,7 +130,7 @@ types = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40 if RUNS_ALL else 12, deadline=None)
 @given(data=st.data(), kind=types, seed=st.integers(0, 99), indent=st.sampled_from([None, 1]))
 def test_each_prefix_is_valid_and_the_last_is_the_output(data: st.DataObject, kind: Any, seed: int, indent: int | None):
     annotation, values = kind

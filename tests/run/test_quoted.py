@@ -3,12 +3,14 @@
 `quoted/` holds a call of the tool `pay` in the form of each model family.
 """
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cases import each_case, sample
 from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.text import TextDialect
 from toolspeak.run import Agent
@@ -99,8 +101,7 @@ def pages_with(form: str) -> dict[str, str]:
     }
 
 
-@in_each_dialect
-@pytest.mark.parametrize("name", FORMS)
+@each_case("name, dialect", sample(itertools.product(FORMS, SPOKEN), 39))
 def test_no_quoted_call_runs_unasked(name: str, dialect: str):
     form = FORMS[name]
     for place, page in pages_with(form).items():
@@ -114,8 +115,7 @@ def test_no_quoted_call_runs_unasked(name: str, dialect: str):
                     assert (fact.result_id, fact.tool) == (outcome.calls[0].call.id, "fetch")
 
 
-@in_each_dialect
-@pytest.mark.parametrize("name", FORMS)
+@each_case("name, dialect", itertools.product(FORMS, SPOKEN))
 def test_the_same_calls_run_if_no_page_holds_them(name: str, dialect: str):
     tools, _ = quote(dialect, "Tea is 3 €.", FORMS[name])
     is_prose = dialect == "native" and name == "react"  # no server leaks this form
@@ -139,8 +139,7 @@ HONEST: dict[str, tuple[Any, str, str, dict[str, Any]]] = {
 }
 
 
-@in_each_dialect
-@pytest.mark.parametrize("case", HONEST)
+@each_case("case, dialect", itertools.product(HONEST, SPOKEN))
 def test_honest_calls_run(case: str, dialect: str):
     page, prompt, name, arguments = HONEST[case]
     tools = Tools(page)

@@ -1,6 +1,7 @@
 """Whatever a tool does, nothing is lost, nothing hangs, and the run comes to a clear end."""
 
 import asyncio
+import itertools
 import json
 import math
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case, sample
 from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
@@ -102,9 +104,7 @@ RAISED: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("sort", ["plain", "coroutine"])
-@pytest.mark.parametrize("fault", RAISED)
+@each_case("fault, sort, face", sample(itertools.product(RAISED, ["plain", "coroutine"], FACES), 52))
 def test_a_tool_that_raises(fault: str, sort: str, face: str):
     function, told = RAISED[fault]
     outcome = run_with(both_ways(function)[sort == "coroutine"], face)
@@ -187,8 +187,7 @@ RETURNED: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("sort", ["plain", "coroutine"])
-@pytest.mark.parametrize("fault", RETURNED)
+@each_case("fault, sort", itertools.product(RETURNED, ["plain", "coroutine"]))
 def test_a_tool_that_returns_something_odd(fault: str, sort: str):
     function, told = RETURNED[fault]
     outcome = run_with(both_ways(function)[sort == "coroutine"], "arun")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
@@ -34,7 +35,7 @@ def same(facts: tuple[Fact, ...]) -> list[str]:
     return sorted(codec.dump_facts(plain).splitlines())
 
 
-@pytest.mark.parametrize(("name", "dialect"), SPOKEN)
+@each_case("name, dialect", SPOKEN)
 def test_a_recorded_run_is_played_again(name: str, dialect: str):
     scenario = SCENARIOS[name]
     options = {"dialect": dialect, **scenario.options}

@@ -4,7 +4,14 @@
 
 No I/O, no clock, no randomness, no deltas. A driver calls `decide` after every fact, performs the actions and returns
 new facts. A start is recorded as a fact before the thing itself is started. So the same state always gives the same
-actions, and a run can be resumed from its facts.
+actions, and a run can be resumed from its facts. It imports `values` and `tools` only.
+
+Start reading at `decide.py`. To add:
+- a limit, a guard, a rule of the loop: `decide.py`, with its sentence in `words.py`
+- how a fact changes the state: a function and its line in `_CHANGES`, both in `reduce.py`; what the state holds: `state.py`
+- what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history`, `words.py`
+- what the model can read again of it: `recall.py`
+- what an argument may refer to: `references.py`
 """
 
 from toolspeak.loop.decide import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream, decide

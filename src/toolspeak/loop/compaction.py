@@ -2,27 +2,24 @@
 
 Two numbers and a text say what is shown (`Compacted`): the first `dropped` messages are replaced by a summary, and in
 the messages up to `through` long results are shortened. Everything else is shown as it is. So a compacted conversation
-follows from its messages and that fact, and stays the same, byte for byte, until the next compaction.
+follows from its messages and that fact, and stays the same, byte for byte, until the next compaction. Cut seldom and
+much: results first, because the call and a handle remain; a round is dropped whole.
+
+A round begins with a message of the user, or with a message of the model that makes calls and follows results. It ends
+before the next one, so it always holds the results of its calls. Rounds and results are numbered from 1, in the order
+of the conversation; `round_3` and `result_17` are their handles. A conversation grows only at its end, so that a handle
+keeps its meaning. Rounds and cuts are counted without system messages.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from toolspeak.loop import words
 from toolspeak.values.events import Compacted, RunStarted, Usage
-from toolspeak.values.messages import Media, Message, Part, Result, Text
-
-# Rounds: the pieces into which a conversation may be cut, and the handles of its results.
-#
-# A round begins with a message of the user, or with a message of the model that makes calls and follows results. It
-# ends before the next one, so it always holds the results of its calls. Rounds and results are numbered from 1, in the
-# order of the conversation; `round_3` and `result_17` are their handles. A conversation grows only at its end, so that
-# a handle keeps its meaning.
-#
-# All functions take the messages of a conversation without its system messages.
+from toolspeak.values.messages import Media, Message, Part, Result, Text, system
 
 
 def drop_system(history: Sequence[Message]) -> tuple[Message, ...]:
@@ -30,10 +27,16 @@ def drop_system(history: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(message for message in history if message.role != "system")
 
 
+def replace_system(messages: tuple[Message, ...], text: str | None) -> tuple[Message, ...]:
+    """Return a conversation with another system prompt, or without one if `text` is None."""
+    others = drop_system(messages)
+    return others if text is None else (system(text), *others)
+
+
 def find_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     """Return the places at which rounds begin; the first is 0."""
     reach = _find_reach(messages)
-    later = (place for place in range(1, len(messages)) if _begins_round(messages, place) and reach[place] >= place)
+    later = (place for place in range(1, len(messages)) if reach[place] >= place and _begins_round(messages, place))
     return (0, *later) if messages else ()
 
 
@@ -78,17 +81,6 @@ WHOLE_ROUNDS = 3
 """How many of the newest rounds keep their long results when older rounds are dropped, where there is room for that."""
 
 
-# What is shown
-
-
-class _NumberedMessage(NamedTuple):
-    """A message, with the number of messages and of results before it."""
-
-    place: int
-    results: int
-    message: Message
-
-
 def show_history(history: Sequence[Message], compacted: Compacted | None, *, has_recall: bool) -> tuple[Message, ...]:
     """Return what the model is shown of a conversation.
 
@@ -100,35 +92,29 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     if compacted is None:
         return tuple(history)
     messages = drop_system(history)
-    system = tuple(message for message in history if message.role == "system")
-    rest = tuple(
-        _shorten_results(each, has_recall=has_recall) if each.place < compacted.through else each.message
-        for each in _number_messages(messages)
-        if each.place >= compacted.dropped
-    )
+    prompts = tuple(message for message in history if message.role == "system")
+    rest, results = list[Message](), 0
+    for place, message in enumerate(messages):
+        if place >= compacted.dropped:
+            is_old = place < compacted.through
+            rest.append(_shorten_results(message, results, has_recall=has_recall) if is_old else message)
+        results += sum(isinstance(part, Result) for part in message.parts)
     if not compacted.dropped:
-        return (*system, *rest)
+        return (*prompts, *rest)
     prompt = () if compacted.prompt is None else messages[compacted.prompt].parts
     note = words.introduce_summary(compacted.summary, compacted.rounds)
     if has_recall:
-        system = _explain_recall(system)
-    return (*system, *_prepend(_join_paragraphs((Text(text=note),), prompt), rest))
+        prompts = _explain_recall(prompts)
+    return (*prompts, *_prepend(_join_paragraphs((Text(text=note),), prompt), tuple(rest)))
 
 
-def _explain_recall(system: tuple[Message, ...]) -> tuple[Message, ...]:
+def _explain_recall(prompts: tuple[Message, ...]) -> tuple[Message, ...]:
     """Say how to recall in the last system message: many models take only one, and its beginning stays as it was."""
     note = Text(text=words.HOW_TO_RECALL)
-    if not system:
+    if not prompts:
         return (Message(role="system", parts=(note,)),)
-    *others, last = system
+    *others, last = prompts
     return (*others, replace(last, parts=_join_paragraphs(last.parts, (note,))))
-
-
-def _number_messages(messages: Iterable[Message]) -> Iterator[_NumberedMessage]:
-    results = 0
-    for place, message in enumerate(messages):
-        yield _NumberedMessage(place, results, message)
-        results += sum(isinstance(part, Result) for part in message.parts)
 
 
 def _prepend(parts: tuple[Part, ...], messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -151,15 +137,18 @@ def _join_paragraphs(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple
     return (*before[:-1], replace(first, text=f"{last.text}\n\n{first.text}"), *after[1:])
 
 
-def _shorten_results(numbered: _NumberedMessage, *, has_recall: bool) -> Message:
-    """Return a message with its long results shortened; the message itself if it has none."""
-    number, parts = numbered.results, list[Part]()
-    for part in numbered.message.parts:
+def _shorten_results(message: Message, number: int, *, has_recall: bool) -> Message:
+    """Return a message, before which there are `number` results, with its long results shortened."""
+    parts: list[Part] = []
+    for part in message.parts:
         if isinstance(part, Result):
             number += 1
-            part = _shorten_result(part, f"result_{number}" if has_recall else "")
+            if is_long_result(part):
+                text, handle = read_result(part), f"result_{number}" if has_recall else ""
+                shown = words.shorten_result(text[:MAX_SHORTENED_CHARS], len(text), handle)
+                part = replace(part, content=(Text(text=shown),))
         parts.append(part)
-    return replace(numbered.message, parts=tuple(parts))
+    return replace(message, parts=tuple(parts))
 
 
 def is_long_result(result: Result) -> bool:
@@ -167,20 +156,9 @@ def is_long_result(result: Result) -> bool:
     return len(read_result(result)) >= MIN_LONG_CHARS or any(isinstance(part, Media) for part in result.content)
 
 
-def _shorten_result(result: Result, handle: str) -> Result:
-    if not is_long_result(result):
-        return result
-    text = read_result(result)
-    shown = words.shorten_result(text[:MAX_SHORTENED_CHARS], len(text), handle)
-    return replace(result, content=(Text(text=shown),))
-
-
 def read_result(result: Result) -> str:
     """Return a result as text; an image or a file in it is only named."""
     return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime}]" for part in result.content)
-
-
-# How much is taken away
 
 
 class Sizes(NamedTuple):
@@ -235,8 +213,8 @@ def plan_compaction(
     def build(through: int, dropped: int) -> Compacted:
         dropped = max(dropped, old.dropped)
         through = max(through, dropped, old.through)
-        parts = (part for message in messages[dropped:through] for part in message.parts)
-        plan = replace(old, through=through, dropped=dropped, shortened=sum(map(_is_long_part, parts)))
+        shortened = sum(map(is_long_result, list_results(messages[dropped:through])))
+        plan = replace(old, through=through, dropped=dropped, shortened=shortened)
         if dropped == old.dropped:
             return plan
         shown_prompt = prompt if prompt is not None and prompt < dropped else None
@@ -265,7 +243,3 @@ def plan_compaction(
         ([(len(messages), newest)], sizes.limit),
     )
     return next(filter(None, (find_least(options, size) for options, size in attempts)), None)
-
-
-def _is_long_part(part: Part) -> bool:
-    return isinstance(part, Result) and is_long_result(part)

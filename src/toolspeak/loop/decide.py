@@ -6,26 +6,28 @@ the calls whose results they need. The results go back to the model.
 
 The run ends when the model answers without a call or gives the typed answer, when a limit is reached, when the model
 goes round in a loop, when a message ends badly, and when somebody interrupts the run. A pause is no end: `AskApproval`
-without anybody to ask makes the driver raise `RunPaused`. Which calls can start is decided in `startable.py`.
+without anybody to ask makes the driver raise `RunPaused`.
+
+A call waits for the calls whose results it refers to, and the typed answer for all other calls: the model did not know
+their results when it wrote the answer. A sequential call waits for all calls before it, and all calls after it wait for
+it. A call that needs approval, because of its tool or because it is quoted, waits for the approval. While the message
+is still arriving, only calls that change nothing may start: the rest of the message might still turn out to be
+reasoning, or be cut off.
+
+`decide` is asked after every fact. The start of a turn or a call is recorded before the request is sent or the function
+runs, so that asking twice starts nothing twice.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak.loop.references import BrokenReference, resolve_references
-from toolspeak.loop.state import CallState, State, Turn, has_open_call
+from toolspeak.loop.state import CallState, State, has_open_call
 from toolspeak.values.events import AUTO, ENDED_WELL, RunStarted, StopReason, ToolChoice
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.spec import ToolSpec
-
-# Which calls of a turn can start now.
-#
-# A call waits for the calls whose results it refers to, and the typed answer for all other calls. A sequential call
-# waits for all calls before it, and all calls after it wait for it. A call that needs approval, because of its tool or
-# because it is quoted, waits for the approval. While the message is still arriving, only calls that change nothing may
-# start: the rest of the message might still turn out to be reasoning, or be cut off.
 
 
 def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> list[ToolCall]:
@@ -107,9 +109,6 @@ def _resolve(state: State, entry: CallState) -> ToolCall | None:
     return ToolCall(id=entry.id, name=entry.call.name, arguments=arguments)
 
 
-# The actions that `decide` can ask the driver to perform.
-
-
 @frozen
 class AskModel:
     """Ask the model for its next message. The driver emits `TurnStarted` first."""
@@ -161,7 +160,7 @@ class Finish:
 
 
 Action: TypeAlias = AskModel | StopStream | RunTools | CancelTools | AskApproval | Finish
-
+"""What the driver is asked to do."""
 
 MAX_UNMET_DEMANDS = 2
 """How often the model is asked again for a call that it must make."""
@@ -187,7 +186,12 @@ def decide(state: State) -> tuple[Action, ...]:
     if state.interruption is not None or ended_badly:
         return _stop_work(state) or (_finish_early(state),)
     if turn.abandoned_ids:  # calls that run although their message counts no longer
-        return (CancelTools(call_ids=turn.abandoned_ids), *_go_on_without_abandoned(state, run))
+        cancel = CancelTools(call_ids=turn.abandoned_ids)
+        if turn.is_open:
+            return (cancel, *_start_early(state, run))
+        # A message that broke off is asked for meanwhile. All else waits for the calls that are being cancelled.
+        can_ask = state.model_is_next and not turn.calls and _find_end(state, run) is None
+        return (cancel, _ask_model(state, run)) if can_ask else (cancel,)
     if turn.is_open:
         return _start_early(state, run)
     if not state.model_is_next and has_open_call(turn):
@@ -199,14 +203,6 @@ def decide(state: State) -> tuple[Action, ...]:
     if state.empty_messages:
         return (Finish(reason="empty", detail="the model sent neither text nor a call, and was asked twice"),)
     return (Finish(reason="answered"),)
-
-
-def _go_on_without_abandoned(state: State, run: RunStarted) -> tuple[Action, ...]:
-    """While calls are being cancelled: read on, or ask for the message that broke off. All else waits for them."""
-    if state.turn.is_open:
-        return _start_early(state, run)
-    can_ask = state.model_is_next and not state.turn.calls and _find_end(state, run) is None
-    return (_ask_model(state, run),) if can_ask else ()
 
 
 def _ask_model(state: State, run: RunStarted) -> AskModel:
@@ -257,8 +253,10 @@ def _finish_early(state: State) -> Finish:
 def _find_end(state: State, run: RunStarted) -> Finish | None:
     """Return the end of the run if the typed answer was given, the model is in a loop, or a limit is reached."""
     limits, turn = run.limits, state.turn
-    if run.output and not state.has_demand and _gave_typed_answer(turn, run.output):
-        return Finish(reason="answered")
+    if run.output and state.demand.mode == "auto":
+        results = (each.result for each in turn.calls.values() if each.key.tool == run.output)
+        if any(result is not None and result.ran and result.error is None for result in results):
+            return Finish(reason="answered")  # the typed answer was given, and its arguments were accepted
     if limits.repeats is not None and state.repeat_count > limits.repeats:
         count = state.repeat_count
         return Finish(reason="loop", detail=f"the model made the same call {count} times with the same result")
@@ -276,18 +274,7 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
     used = state.usage.input_tokens + state.usage.output_tokens
     if limits.tokens is not None and used >= limits.tokens:
         return Finish(reason="limit", detail=f"the run may use {limits.tokens} tokens, and has used {used}")
-    return None if limits.cost is None else _find_end_by_cost(state.cost, limits.cost)
-
-
-def _find_end_by_cost(cost: float | None, limit: float) -> Finish | None:
-    if cost is None:
-        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and what it has cost is unknown")
-    if cost >= limit:
-        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and has cost ${cost:.4g}")
+    if limits.cost is not None and (state.cost is None or state.cost >= limits.cost):
+        cost = "what it has cost is unknown" if state.cost is None else f"has cost ${state.cost:.4g}"
+        return Finish(reason="limit", detail=f"the run may cost ${limits.cost:.4g}, and {cost}")
     return None
-
-
-def _gave_typed_answer(turn: Turn, tool: str) -> bool:
-    """Whether a call in this turn gave the typed answer: the call of `tool` ran, and its arguments were accepted."""
-    results = (each.result for each in turn.calls.values() if each.key.tool == tool)
-    return any(result is not None and result.ran and result.error is None for result in results)

@@ -59,7 +59,10 @@ def read_earlier(history: Sequence[Message], through: int, handle: str, start: i
         if kind == "round" and 0 <= place < len(rounds):
             return _cut(write_round(rounds[place], has_recall=True), start, size)
     found = _find(_join_lines(handle), list_rounds(messages[:through]))
-    return _cut("\n".join(found), start, size) if found else _explain_miss(handle, len(rounds), len(results))
+    if found:
+        return _cut("\n".join(found), start, size)
+    known = f"round_1 to round_{len(rounds)}" + (f", result_1 to result_{len(results)}" if results else "")
+    return f"Nothing is called {handle!r}, and no earlier round contains it. There are: {known}."
 
 
 def _cut(text: str, start: int, size: int) -> str:
@@ -69,11 +72,6 @@ def _cut(text: str, start: int, size: int) -> str:
         return f"(it has {len(text):,} characters, so there is nothing at {start:,})"
     note = f"\n… (characters {start:,} to {end:,} of {len(text):,}; go on with start={end})" if end < len(text) else ""
     return text[start:end] + note
-
-
-def _explain_miss(handle: str, rounds: int, results: int) -> str:
-    known = f"round_1 to round_{rounds}" + (f", result_1 to result_{results}" if results else "")
-    return f"Nothing is called {handle!r}, and no earlier round contains it. There are: {known}."
 
 
 def _find(words: str, rounds: Sequence[tuple[Message, ...]]) -> list[str]:

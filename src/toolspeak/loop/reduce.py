@@ -1,4 +1,8 @@
-"""`reduce`: the state after one more fact, and `fold`, which changes the state in place."""
+"""`reduce`: the state after one more fact, and `fold`, which changes the state in place.
+
+The driver owns its state and folds. Everybody else uses `reduce`, which folds a copy. `_CHANGES` says which function
+handles which fact; it changes only what `state.py` says may be changed in place.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -34,10 +38,8 @@ from toolspeak.values.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.values.messages import Media, Message, Result, Text, Thinking, ToolResult, user
+from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult, user
 from toolspeak.values.spec import ToolSpec
-
-# The calls that the model must make: `State.demand`.
 
 
 def drop_empty_demand(choice: ToolChoice) -> ToolChoice:
@@ -56,15 +58,7 @@ def update_demand(demand: ToolChoice, made: list[CallState]) -> ToolChoice:
     return demand
 
 
-def waive_demand(state: State, call_id: str) -> None:
-    """Stop demanding a call that somebody did not allow."""
-    entry = state.turn.calls.get(call_id)
-    if entry is not None:
-        state.demand = update_demand(state.demand, [entry])
-
-
-# How facts about one call change the state of a run, in place.
-
+# One call
 
 MAX_SHOWN_CHARS = 65_536
 """Characters of a result that a model is shown, where its tool has no limit of its own."""
@@ -135,10 +129,10 @@ def set_result(state: State, entry: CallState, result: ToolResult) -> CallState:
     return entry.end(result, words.truncate(text, limit))
 
 
-def refuse_calls(state: State, calls: Iterable[CallState], reason: str) -> None:
-    """Give each of these calls the result that it was not run, for this reason."""
+def refuse_calls(state: State, calls: Iterable[CallState], text: str, reason: Refusal = "not_allowed") -> None:
+    """Give each of these calls the result that it was not run, with a text for the model."""
     for each in calls:
-        refusal = ToolResult(call_id=each.id, error=reason, ran=False)
+        refusal = ToolResult(call_id=each.id, error=text, ran=False, reason=reason)
         state.turn.calls[each.id] = set_result(state, each, refusal)
 
 
@@ -231,7 +225,7 @@ def _abandon_calls(state: State, fact: SaidInThought) -> None:
     turn.calls, turn.running_ids, turn.abandoned_ids = {}, (), turn.abandoned_ids + turn.running_ids
 
 
-# One call
+# Approvals and results
 
 
 def _await_approval(state: State, fact: ApprovalNeeded) -> None:
@@ -242,8 +236,10 @@ def _take_approval(state: State, fact: ApprovalGiven) -> None:
     if fact.approved:
         set_stage(state, fact.call_id, "approved")
         return
-    waive_demand(state, fact.call_id)
-    finish_call(state, ToolResult(call_id=fact.call_id, error=words.explain_denial(fact.reason), ran=False))
+    if (entry := state.turn.calls.get(fact.call_id)) is not None:  # what somebody did not allow is demanded no longer
+        state.demand = update_demand(state.demand, [entry])
+    text = words.explain_denial(fact.reason)
+    finish_call(state, ToolResult(call_id=fact.call_id, error=text, ran=False, reason="not_allowed"))
     _close_turn(state)
 
 
@@ -266,7 +262,9 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     if message.parts:
         state.history += (message,)
     turn.is_open, turn.finish = False, fact.finish
-    _sort_calls(turn, message)
+    if len(turn.calls) > 1:  # an API may complete a later call before an earlier one
+        order = [call.id for call in message.calls if call.id in turn.calls]
+        turn.calls = {call_id: turn.calls[call_id] for call_id in (*order, *turn.calls)}
     _add_usage(state, fact)
     state.reusable_results = {}
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
@@ -278,10 +276,11 @@ def _end_message(state: State, fact: TurnEnded) -> None:
         waiting = []
     if state.run is not None and not state.run.parallel:
         allowed = waiting[:1] if len(waiting) == len(turn.calls) else []  # unless another has begun or failed already
-        refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME)
+        refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME, "beyond_limit")
         waiting = allowed
-    if (left := _count_calls_left(state)) is not None and len(waiting) > left:
-        refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
+    limit = state.run.limits.calls if state.run else None
+    if limit is not None and len(waiting) > limit - state.started_calls:
+        refuse_calls(state, waiting[max(limit - state.started_calls, 0) :], words.OUT_OF_CALLS, "beyond_limit")
         turn.exceeds_call_limit = True
     state.empty_messages = 0 if _has_content(message) else state.empty_messages + 1
     if not turn.calls:
@@ -302,23 +301,9 @@ def _has_content(message: Message) -> bool:
     return False
 
 
-def _sort_calls(turn: Turn, message: Message) -> None:
-    """Put calls into the order of the message: an API may complete a later call before an earlier one."""
-    calls = turn.calls
-    if len(calls) > 1:
-        order = [call.id for call in message.calls if call.id in calls]
-        if order != list(calls):
-            turn.calls = {call_id: calls[call_id] for call_id in (*order, *calls)}
-
-
 def _explain_bad_end(finish: FinishReason) -> str:
     texts = {"length": words.MESSAGE_CUT_OFF, "refused": words.MESSAGE_REFUSED}
     return texts.get(finish, words.MESSAGE_BROKE_OFF)
-
-
-def _count_calls_left(state: State) -> int | None:
-    limit = state.run.limits.calls if state.run else None
-    return None if limit is None else limit - state.started_calls
 
 
 def _end_answer(state: State) -> None:
@@ -364,7 +349,8 @@ def _close_turn(state: State) -> None:
     highest = max(counts.values())
     parts: list[Result | Text] = [_build_result(each) for each in calls]
     if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
-        parts.append(_warn_of_repetition(counts, run.limits.repeats, highest))
+        repeated = dict.fromkeys(key.tool for (key, _), count in counts.items() if count >= run.limits.repeats)
+        parts.append(Text(text=words.warn_of_repetition(list(repeated), highest)))
     state.history += (Message(role="tool", parts=tuple(parts)),)
     state.model_is_next = state.interruption is None
     state.demand = update_demand(state.demand, ran)
@@ -380,13 +366,10 @@ def _refuse_early_answer(state: State, output: str) -> None:
     """Refuse the typed answer if another call of its message failed: the model did not know that when it answered."""
     calls = state.turn.calls.values()
     others = [each.result for each in calls if each.key.tool != output]
-    if any(result is not None and result.error not in (None, *_BEYOND_LIMIT) for result in others):
+    # A call beyond a limit was never to run, and so says nothing about those before it.
+    if any(result is not None and result.error is not None and result.reason != "beyond_limit" for result in others):
         pending = [each for each in calls if each.key.tool == output and each.stage in _NOT_STARTED]
-        refuse_calls(state, pending, words.ANSWER_TOO_EARLY)
-
-
-_BEYOND_LIMIT = (words.ONE_AT_A_TIME, words.OUT_OF_CALLS)
-"""Errors of calls that came after the last one that was allowed, and so say nothing about those before them."""
+        refuse_calls(state, pending, words.ANSWER_TOO_EARLY, "")
 
 
 def _hand_over(state: State, fact: HandedOver) -> None:
@@ -421,12 +404,7 @@ def _build_result(entry: CallState) -> Result:
     content: tuple[Text | Media, ...] = (Text(text=entry.shown_text),)
     if result.media:
         content = result.media if result.output is None else (*content, *result.media)
-    return Result(call_id=entry.id, content=content, is_error=result.error is not None)
-
-
-def _warn_of_repetition(counts: Mapping[tuple[CallKey, str], int], limit: int, highest: int) -> Text:
-    repeated = [key.tool for (key, _), count in counts.items() if count >= limit]
-    return Text(text=words.warn_of_repetition(list(dict.fromkeys(repeated)), highest))
+    return Result(call_id=entry.id, content=content, is_error=result.error is not None, reason=result.reason)
 
 
 # Interrupted and resumed runs

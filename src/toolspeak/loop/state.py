@@ -154,11 +154,6 @@ class State:
         return "" if self.run is None else self.run.run_id
 
     @property
-    def has_demand(self) -> bool:
-        """Whether the next message is bound to a choice of tools, such as a call that it must make."""
-        return self.demand.mode != "auto"
-
-    @property
     def shown_history(self) -> tuple[Message, ...]:
         """The conversation as the model is shown it."""
         return show_history(self.history, self.compacted, has_recall=self.has_recall)
@@ -167,6 +162,12 @@ class State:
     def has_recall(self) -> bool:
         """Whether the model is offered the tool that returns what it is no longer shown of the conversation."""
         return self.specs.get(RECALL.name) == RECALL
+
+    @property
+    def searched_specs(self) -> list[ToolSpec]:
+        """The tools that a model may be shown or find, in the order in which they are ranked."""
+        own = () if self.run is None else self.run.search_tools
+        return [spec for spec in self.specs.values() if spec.name not in own]
 
     @property
     def results(self) -> dict[str, ToolResult]:

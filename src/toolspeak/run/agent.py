@@ -9,14 +9,14 @@ from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.models.request_size import TokenRates
-from toolspeak.run.agent_tools import Tools, ToolUser, collect_tools
+from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver, Summarizer
-from toolspeak.run.barrier import Durability
+from toolspeak.run.calling_run import CallingRun, Speaker
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
 from toolspeak.run.deadline import find_limits, refuse_late_start, wait_within
-from toolspeak.run.fallback import gains_by_streaming
-from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
+from toolspeak.run.fallback import ModelRotation, gains_by_streaming
+from toolspeak.run.handoffs import Handoff, restore_handoffs
 from toolspeak.run.inputs import (
     AgentModels,
     AgentOptions,
@@ -47,14 +47,13 @@ from toolspeak.run.inputs import (
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Resumable, ResumeOptions, Runnable, RunOptions, T, T_co
+from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, RunOptions, RunSetup, T, T_co
 from toolspeak.run.search_tools import name_search_tools
-from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, begin_trace, build_agent_tool
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
-from toolspeak.values.outcome import Outcome
 from toolspeak.values.spec import Effect
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
 
 
-class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
+class Agent(BaseAgent[T_co]):
     """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
@@ -260,60 +259,33 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             >>> outcome.text, outcome.agent
             ('You paid twice.', 'billing')
         """
-        return build_handoff_tool(self, name, description, approve=approve)
+        return Tool(Handoff(self, name), name=name, description=description, effect="idempotent", approve=approve)
 
-    async def build_successor(
-        self, context: Context[Any], driver: "Driver", handed: HandedOver | None = None
-    ) -> "Driver":
-        """Build the driver with which this agent goes on with the conversation of another run.
-
-        Args:
-            context: The context of the call that hands the conversation over.
-            driver: The driver of the run.
-            handed: What was recorded when the conversation was handed over, if the run is resumed.
-        """
-        run = driver.state.run
-        if run is not None:
-            check_prices(run.limits, self.models)
-        check_attachments(self.model, driver.state.history)
-        answer = [driver.toolbox[run.output]] if run is not None and run.output else []
+    async def build_speaker(self, context: Context[Any], run: CallingRun, handed: HandedOver | None = None) -> Speaker:
+        """Build what lets this agent go on with the conversation of a run."""
+        started, state = run.state.run, run.state
+        if started is not None:
+            check_prices(started.limits, self.models)
+        check_attachments(self.model, state.history)
+        answer = [run.speaker.toolbox[started.output]] if started is not None and started.output else []
         deps = self.deps if context.deps is None else context.deps
         own_context = Context(deps=deps, run_id=context.run_id)
         tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = Toolbox([*offer_tools(self, tools, driver.state.history, handed), *answer])
-        successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
-        successor.approve = successor.approve or driver.approve
-        return successor
+        toolbox = Toolbox([*offer_tools(self, tools, state.history, handed), *answer])
+        speaker = self._make_speaker(context.run_id, toolbox, dialect, deps, self.approve, run.speaker.streams)
+        speaker.approve = speaker.approve or run.speaker.approve
+        return speaker
 
-    def prepare(
-        self,
-        prompt: Prompt,
-        options: RunOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-        on_end: Callable[[Outcome[Any]], None] | None = None,
-        outer: OuterCall | None = None,
-        earlier: RunStarted | None = None,
-        durability: Durability | None = None,
-    ) -> AgentRun[Any]:
+    def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
-        Args:
-            prompt: What is asked.
-            options: The options of the run.
-            output: The type that the answer must have.
-            output_optional: Whether the outcome may lack a typed answer.
-            watched: Whether somebody takes the events of the run as they happen.
-            on_end: Called with the outcome.
-            outer: The call of another run that this run is a part of.
-            earlier: The start of the run before this one in a conversation, which keeps its dialect.
-            durability: What makes the run durable.
+        What can be checked is checked here. What only a run can tell (the dialect of an unknown model, `system` and
+        `choose_tools` if they are functions) is asked for when the run begins, within `Limits.seconds`.
         """
         check_options(options, RunOptions)
-        answer, fixed = self._find_answer(output), self._fixed_tools
+        answer, fixed = self._find_answer(setup), self._fixed_tools
+        durability = setup.get("durability")
         messages = build_conversation(self.system, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
@@ -326,10 +298,10 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             if fixed is not None and not callable(self.system):
-                return fixed, await self._dialects.choose_first(earlier), messages
+                return fixed, await self._dialects.choose_first(setup.get("earlier")), messages
             context = Context(deps=self._find_deps(options), run_id=run_id)
             toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
-            dialect = await self._dialects.choose_first(earlier)
+            dialect = await self._dialects.choose_first(setup.get("earlier"))
             return toolbox, dialect, await set_system(self.system, messages, context)
 
         async def begin() -> "tuple[Driver, Sequence[Fact]]":
@@ -342,7 +314,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 model=self.model.name,
                 dialect=dialect.name,
                 in_text=dialect.in_text,
-                has_approver=self._find_approver(outer) is not None,
+                has_approver=self._find_approver(setup) is not None,
                 messages=opening,
                 choice=self._first_choice(options, offered if self.code else toolbox, answer) if has_tools else AUTO,
                 parallel=self.parallel_tool_calls,
@@ -353,26 +325,15 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 tool_budget=None if self.code else self.tool_budget,
                 search_tools=() if self.tool_budget is None else name_search_tools(offered),
             )
-            driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
+            driver = self._build_driver(run_id, offered, dialect, options, setup)
             return driver, [started] if ended is None else [started, ended]
 
-        return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
+        return AgentRun(begin, answer, setup.get("output_optional", False), on_end=setup.get("on_end"))
 
-    def prepare_resume(
-        self,
-        facts: Sequence[Fact],
-        options: ResumeOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-        on_end: Callable[[Outcome[Any]], None] | None = None,
-        outer: OuterCall | None = None,
-        durability: Durability | None = None,
-    ) -> AgentRun[Any]:
+    def prepare_resume(self, facts: Facts, options: ResumeOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         check_options(options, ResumeOptions)
-        answer = self._find_answer(output)
+        answer, durability = self._find_answer(setup), setup.get("durability")
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
         check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
@@ -383,13 +344,13 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
 
         def build(tools: Toolbox, dialect: Dialect) -> "Driver":
             toolbox = add_answer(offer_tools(self, tools, started.messages, started), answer)
-            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
+            return self._build_driver(started.run_id, toolbox, dialect, options, setup, facts)
 
         async def ask_before_start() -> "Driver | None":
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
             tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             driver = build(tools, await self._dialects.choose_first(started))
-            await restore_handoffs(driver, driver.toolbox, facts, context)
+            await restore_handoffs(driver, facts, context)
             return driver
 
         async def begin() -> "tuple[Driver, Sequence[Fact]]":
@@ -398,13 +359,14 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 driver = build(fixed or self.own_tools, self.dialect)
             return driver, first if ended is None else [*first, ended]
 
-        return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
+        return AgentRun(begin, answer, setup.get("output_optional", False), facts=facts, on_end=setup.get("on_end"))
 
-    def _find_answer(self, output: Any) -> Output | None:
+    def _find_answer(self, setup: RunSetup) -> Output | None:
         """Return the typed answer of a run: the one that the run was given, or the agent's own."""
-        return self._answer if output is None else Output(output)
+        return self._answer if (output := setup.get("output")) is None else Output(output)
 
-    def _find_approver(self, outer: OuterCall | None) -> Approver | None:
+    def _find_approver(self, setup: RunSetup) -> Approver | None:
+        outer = setup.get("outer")
         return outer.approve if self.approve is None and outer is not None else self.approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
@@ -420,28 +382,39 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         toolbox: Toolbox,
         dialect: Dialect,
         options: RunOptions | ResumeOptions,
-        watched: bool,
-        facts: Sequence[Fact] = (),
-        outer: OuterCall | None = None,
-        durability: Durability | None = None,
+        setup: RunSetup,
+        facts: Facts = (),
     ) -> "Driver":
-        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
-        from toolspeak.run.driver import Driver
-        from toolspeak.run.search_tools import OWN_TOOLS
+        from toolspeak.run.driver import Driver  # imported with the first run
 
-        models, trace = self._dialects.pair(dialect, self.sampling), begin_trace(self.tracing, outer, facts)
+        outer, watched = setup.get("outer"), setup.get("watched", True)
+        trace, deps, approve = (
+            begin_trace(self.tracing, outer, facts),
+            self._find_deps(options),
+            self._find_approver(setup),
+        )
         return Driver(
-            models,
-            toolbox.specs,
-            Executor(toolbox, OWN_TOOLS, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
-            Compactor(self._token_rates, self.summarize),
+            self._make_speaker(run_id, toolbox, dialect, deps, approve, watched),
             facts=facts,
-            stream=watched
-            or gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls),
             watched=watched,
-            approve=self._find_approver(outer),
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
             publish=None if outer is None else outer.publish,
-            durability=durability if outer is None else outer.durability,
+            durability=setup.get("durability") if outer is None else outer.durability,
             trace=trace,
+        )
+
+    def _make_speaker(
+        self, run_id: str, toolbox: Toolbox, dialect: Dialect, deps: Any, approve: Approver | None, watched: bool
+    ) -> Speaker:
+        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
+        from toolspeak.run.search_tools import OWN_TOOLS
+
+        models = self._dialects.pair(dialect, self.sampling)
+        gains = gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
+        return Speaker(
+            ModelRotation(models),
+            Executor(toolbox, OWN_TOOLS, deps=deps, run_id=run_id, timeout=self.tool_timeout),
+            Compactor(self._token_rates, self.summarize),
+            approve,
+            streams=watched or gains,
         )

@@ -7,8 +7,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
-from toolspeak.models import Model
-from toolspeak.tools import Tool, Toolbox
+from toolspeak.tools import Tool, Toolbox, as_tool
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,57 +55,21 @@ class AgentTools:
         return self.load()
 
 
-class ToolUser:
-    """What has tools: an agent.
-
-    Attributes:
-        models: The models that are shown the tools, in the order in which they are asked.
-        choose_tools: Chooses the tools of each run, if it is not None.
-    """
-
-    models: Sequence[Model]
-    choose_tools: Any
-    _tools: AgentTools
-
-    @property
-    def toolbox(self) -> Toolbox:
-        """All tools. MCP servers among them that have not started are started, and this waits until they have."""
-        return self._tools.load()
-
-    @property
-    def own_tools(self) -> Toolbox:
-        """The tools that are not those of MCP servers."""
-        return self._tools.own
-
-    @property
-    def _fixed_tools(self) -> Toolbox | None:
-        """The tools of every run; None if only a run can tell them."""
-        return None if self.choose_tools else self._tools.loaded
-
-    def graph(self) -> str:
-        """Draw the models and the tools as a mermaid flowchart."""
-        from toolspeak.run.graph import GraphStep, draw_flowchart
-
-        label = ", else ".join(model.name for model in self.models)
-        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
-
-
 def collect_tools(tools: Tools) -> AgentTools:
     """Collect tools from what an agent was given. Places are searched, and no server is started."""
     if isinstance(tools, Toolbox):
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
         return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
-    return AgentTools(*_search_sources(tools))
+    return _search_sources(tools)
 
 
-def _search_sources(tools: Tools) -> "tuple[Toolbox, Sequence[ServerTools]]":
-    """Return the tools that are not those of MCP servers, and the servers, none of which is started."""
-    # imported with the first place where tools are
+def _search_sources(tools: Tools) -> AgentTools:
+    """Collect tools from modules, files and folders, and from MCP servers, with what is imported only for these."""
     from toolspeak.mcp.config import is_server_target, read_target
     from toolspeak.mcp.server_tools import ServerTools
     from toolspeak.mcp.user_servers import build_server_tools
-    from toolspeak.tools import as_tool, discover
+    from toolspeak.tools.discovery import discover
 
     if isinstance(tools, ModuleType | Path | str | ServerTools):
         tools = [tools]
@@ -130,5 +93,5 @@ def _search_sources(tools: Tools) -> "tuple[Toolbox, Sequence[ServerTools]]":
         else:
             found.append(as_tool(each))
     if len(boxes) == 1 and not servers and len(found) == len(boxes[0]):
-        return boxes[0], ()
-    return Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers
+        return AgentTools(boxes[0])
+    return AgentTools(Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers)

@@ -1,4 +1,7 @@
-"""Asking somebody whether calls may run."""
+"""The functions that a user gives to an agent, how they are called, and how somebody is asked whether calls may run.
+
+An answer is bound to the tool that would run: in a durable run it may come after a deploy.
+"""
 
 import asyncio
 import inspect
@@ -14,14 +17,19 @@ from toolspeak.tools import Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
-from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, ToolCall
-
-# Calling the functions that users give to an agent, such as the one that approves calls.
-
+from toolspeak.values.log import LOG
 
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
+
+
+Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
+"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
+
+Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
+"""A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
+of what was dropped before is the first of them."""
 
 
 async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -47,14 +55,6 @@ async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:
     if isinstance(outcome, Raised):
         raise outcome.error
     return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value
-
-
-Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
-"""A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
-of what was dropped before is the first of them."""
-
-Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
 
 
 async def collect_approvals(calls: Sequence[ToolCall], approve: Approver, put: Callable[[ApprovalGiven], None]) -> None:

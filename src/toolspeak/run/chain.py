@@ -3,7 +3,7 @@
     Chain("What is the weather in {city}?").with_tools([get_weather]).llm("local").transform(str.upper).run(city="Oslo")
 
 A chain does not change: every method returns a new one, so that chains can share a beginning. The result of a step is
-the `previous` of the next.
+the `previous` of the next. `Chain` puts steps together, `ChainRun` takes them.
 """
 
 import re
@@ -32,8 +32,6 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message, Ref, ToolCall, ToolResult
 from toolspeak.values.outcome import CallRecord, Outcome
-
-# The steps of a chain, their results, and the outcome of a chain.
 
 
 class Previous:
@@ -152,9 +150,6 @@ class ChainOutcome:
         return tuple(result.outcome for result in self.steps if result.outcome is not None)
 
 
-# `ChainRun`: one run of a chain, step by step.
-
-
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 PREVIOUS_ID = "previous"
@@ -168,13 +163,7 @@ class ChainRun(Run[ChainOutcome]):
     """A run of a chain."""
 
     def __init__(self, plan: Sequence[PlannedStep], executor: Executor, values: Mapping[str, Any]) -> None:
-        """Prepare a run.
-
-        Args:
-            plan: The steps.
-            executor: Runs the calls that the chain itself makes.
-            values: What stands for `{name}` in templates.
-        """
+        """Prepare a run. `executor` runs the calls that the chain itself makes; `values` replace `{name}`."""
         super().__init__()
         self._plan = plan
         self._executor = executor
@@ -194,13 +183,17 @@ class ChainRun(Run[ChainOutcome]):
             if isinstance(step, PromptStep):
                 value = self._fill(step.template, value)
             elif isinstance(step, TransformStep):
-                value = await _transform(step.function, value)
+                result = step.function(value)
+                value = await resolve_pending(result) if is_pending(result) else result
             elif isinstance(step, ToolStep):
-                call = self._build_call(step, number, value)
+                arguments = {name: self._fill_argument(argument, value) for name, argument in step.arguments.items()}
+                call = ToolCall(id=f"step_{number}", name=step.name, arguments=arguments)
                 yield [CallReady(call=call), ToolStarted(call_id=call.id)]
-                result = await self._run_call(call)
-                yield [ToolFinished(result=result)]
-                value = _read_output(result, step, number)
+                finished = await self._run_call(call)
+                yield [ToolFinished(result=finished)]
+                if finished.error is not None:
+                    raise ToolError(f"step {number} of the chain, {step.name}: {finished.error}")
+                value = finished.output
             elif agent is not None:
                 # Without an output the chain ends with the stop reason of the model, so nothing is raised here.
                 run = agent.prepare(output_text(value), {}, output=step.output, output_optional=True)
@@ -212,25 +205,20 @@ class ChainRun(Run[ChainOutcome]):
             self._results.append(StepResult(step=step, value=value, outcome=outcome))
             if outcome is not None and outcome.stop_reason != "answered":
                 break
-        self._conclude(value)
+        last = self._results[-1].outcome if self._results else None
+        self._result = ChainOutcome(
+            output=value,
+            text=value if isinstance(value, str) else output_text(output_value(value)),
+            steps=tuple(self._results),
+            stop_reason=last.stop_reason if last else "cancelled" if self._stopped else "answered",
+            detail=last.detail if last else "",
+        )
 
     def stop(self) -> None:
         """End the run early: the step that is being taken, and all after it."""
         self._stopped = True
         if self._agent_run is not None:
             self._agent_run.stop()
-
-    def _conclude(self, value: Any) -> None:
-        last = self._results[-1].outcome if self._results else None
-        text = value if isinstance(value, str) else output_text(output_value(value))
-        reason: StopReason = last.stop_reason if last else "cancelled" if self._stopped else "answered"
-        self._result = ChainOutcome(
-            output=value,
-            text=text,
-            steps=tuple(self._results),
-            stop_reason=reason,
-            detail=last.detail if last else "",
-        )
 
     def _fill(self, template: str, value: Any) -> str:
         """Replace each `{name}` in a template whose value is known; braces around anything else stay as they are."""
@@ -240,10 +228,6 @@ class ChainRun(Run[ChainOutcome]):
             return output_text(output_value(known[match[1]])) if match[1] in known else match[0]
 
         return PLACEHOLDER.sub(replace, template)
-
-    def _build_call(self, step: ToolStep, number: int, value: Any) -> ToolCall:
-        arguments = {name: self._fill_argument(argument, value) for name, argument in step.arguments.items()}
-        return ToolCall(id=f"step_{number}", name=step.name, arguments=arguments)
 
     def _fill_argument(self, argument: Any, value: Any) -> Any:
         if isinstance(argument, Previous):
@@ -269,17 +253,6 @@ class ChainRun(Run[ChainOutcome]):
             return (await inbox.take())[0]
         finally:
             running.cancel()
-
-
-def _read_output(result: ToolResult, step: ToolStep, number: int) -> Any:
-    if result.error is not None:
-        raise ToolError(f"step {number} of the chain, {step.name}: {result.error}")
-    return result.output
-
-
-async def _transform(function: Callable[[Any], Any], value: Any) -> Any:
-    result = function(value)
-    return await resolve_pending(result) if is_pending(result) else result
 
 
 REACT = (
@@ -309,7 +282,6 @@ class Chain:
         self._system: str | None = None
         self._model: Models = None
         self._limits = Limits()
-        self._deps: Any = None
 
     @classmethod
     def agent(cls, prompt: str, model: Models = None) -> "Chain":
@@ -318,8 +290,6 @@ class Chain:
 
     def __repr__(self) -> str:
         return f"Chain({' → '.join(step.kind for step in self._steps)})"
-
-    # Options of all steps
 
     def with_tools(self, tools: Tools) -> "Chain":
         """Add tools, for models and for the chain's own calls."""
@@ -342,12 +312,6 @@ class Chain:
     def with_limits(self, limits: Limits) -> "Chain":
         """Set all limits of the steps of models."""
         return self._copy(_limits=check_limits(limits))
-
-    def with_deps(self, deps: Any) -> "Chain":
-        """Set what tools get in their `Context`."""
-        return self._copy(_deps=deps)
-
-    # Steps
 
     def prompt(self, template: str) -> "Chain":
         """Add a text. `{previous}` stands for the result of the step before, `{name}` for what `run(name=…)` gives."""
@@ -389,8 +353,6 @@ class Chain:
         """Add a function, sync or async, that is called with the result of the step before."""
         return self._with_step(TransformStep(function=function))
 
-    # Running
-
     def run(self, **values: Any) -> ChainOutcome:
         """Take all steps, and wait for the outcome. `values` replace `{name}` in prompts and in text arguments."""
         return self._prepare(values).wait()
@@ -411,8 +373,6 @@ class Chain:
         """Draw the chain as a mermaid flowchart."""
         return draw_flowchart([_draw_step(step, self._toolbox) for step in self._steps])
 
-    # Building
-
     def _with_step(self, step: Step) -> "Chain":
         return self._copy(_steps=(*self._steps, step))
 
@@ -426,9 +386,9 @@ class Chain:
         """Build a run that has not begun. All steps are checked before any is taken."""
         if not self._steps:
             raise UsageError("the chain has no steps; add some: .prompt(…), .llm(…), .tool(…), .transform(…)")
-        check_deps(self._toolbox, self._deps)
+        check_deps(self._toolbox, None)
         plan = [self._plan_step(step) for step in self._steps]
-        return ChainRun(plan, Executor(self._toolbox, deps=self._deps, timeout=TOOL_TIMEOUT_SECONDS), values)
+        return ChainRun(plan, Executor(self._toolbox, timeout=TOOL_TIMEOUT_SECONDS), values)
 
     def _plan_step(self, step: Step) -> PlannedStep:
         if isinstance(step, ToolStep):
@@ -445,7 +405,6 @@ class Chain:
             limits=self._limits,
             sampling=step.sampling,
             approve=step.approve,
-            deps=self._deps,
         )
         return step, agent
 

@@ -3,21 +3,18 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from toolspeak.loop.compaction import drop_system
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Resumable, ResumeOptions, Runnable, RunOptions, T_co
+from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, Runnable, RunOptions, RunSetup, T_co
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import Compacted, Fact, RunStarted
+from toolspeak.values.events import Compacted, RunStarted
 from toolspeak.values.messages import Message, Thinking
 from toolspeak.values.outcome import Outcome
 
-if TYPE_CHECKING:
-    from toolspeak.run.agent import Agent
 
-
-class Chat(Runnable[T_co], Resumable[T_co]):
+class Chat(Runnable[T_co]):
     """A conversation: each run goes on from the messages of the one before.
 
     Its methods take what those of the agent take; `messages` come after those of the conversation. The runs of a
@@ -35,7 +32,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
     """
 
     def __init__(
-        self, agent: "Agent[T_co]", messages: Sequence[Message] = (), compacted: Compacted | None = None
+        self, agent: BaseAgent[T_co], messages: Sequence[Message] = (), compacted: Compacted | None = None
     ) -> None:
         self.agent = agent
         self.messages = tuple(messages)
@@ -44,39 +41,15 @@ class Chat(Runnable[T_co], Resumable[T_co]):
         self._earlier: RunStarted | None = None
         self._is_busy = False
 
-    def prepare(
-        self,
-        prompt: Prompt,
-        options: RunOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-    ) -> AgentRun[Any]:
-        """Build a run that goes on with the conversation and has not begun."""
+    def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
+        """Build a run that goes on with the conversation, without starting it."""
         messages = (*self.messages, *options.get("messages", ()))
-        run = self.agent.prepare(
-            prompt,
-            {"compacted": self.compacted, **options, "messages": messages},
-            output=output,
-            output_optional=output_optional,
-            watched=watched,
-            on_end=self._remember,
-            earlier=self._earlier,
-        )
-        run.hold = partial(self._hold, self.messages)
-        return run
+        options = {"compacted": self.compacted, **options, "messages": messages}
+        setup = {**setup, "on_end": self._remember, "earlier": self._earlier}
+        return self._keep_for(self.agent.prepare(prompt, options, **setup))
 
-    def prepare_resume(
-        self,
-        facts: Sequence[Fact],
-        options: ResumeOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-    ) -> AgentRun[Any]:
-        """Build a run of the conversation that goes on from its facts and has not begun.
+    def prepare_resume(self, facts: Facts, options: ResumeOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
+        """Build a run of the conversation that goes on from its facts, without starting it.
 
         Raises:
             UsageError: The run went on from other messages than those that the conversation has now.
@@ -87,14 +60,9 @@ class Chat(Runnable[T_co], Resumable[T_co]):
                 "the run is not the next one of this conversation, which has other messages now; resume it with "
                 "agent.chat(messages).resume(…), with the messages that the conversation had before the run"
             )
-        run = self.agent.prepare_resume(
-            facts,
-            options,
-            output=output,
-            output_optional=output_optional,
-            watched=watched,
-            on_end=self._remember,
-        )
+        return self._keep_for(self.agent.prepare_resume(facts, options, **{**setup, "on_end": self._remember}))
+
+    def _keep_for(self, run: AgentRun[Any]) -> AgentRun[Any]:
         run.hold = partial(self._hold, self.messages)
         return run
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from toolspeak.dialects import PYTHON
 from toolspeak.dialects.notation import identifier
@@ -21,9 +21,12 @@ from toolspeak.dialects.python_notation import format_tools
 from toolspeak.dialects.slim_tools import find_free_name
 from toolspeak.dialects.tool_selection import select_tools
 from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.handoffs import Handoff
+from toolspeak.run.run import AgentRun
+from toolspeak.run.runnable import BaseAgent
 from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
-from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, find_outer_call, finish_inner_run
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, finish_inner_run
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.values.errors import ToolError
 from toolspeak.values.events import Fact, HandedOver, NestedFact, RunStarted, ToolStarted
@@ -33,11 +36,9 @@ from toolspeak.values.outcome import Outcome
 from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:
-    from toolspeak.run.agent import Agent
     from toolspeak.run.program_model import ProgramModel
-    from toolspeak.run.run import AgentRun
 
-AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], Agent[Any]]"
+AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], BaseAgent[Any]]"
 
 RUN_PROGRAM = "run_program"
 
@@ -51,15 +52,15 @@ await. Not available: packages, files, network. Each program starts fresh. The f
 
 
 def offer_tools(
-    agent: "Agent[Any]", toolbox: Toolbox, messages: Sequence[Message], recorded: RunStarted | HandedOver | None = None
+    agent: BaseAgent[Any],
+    toolbox: Toolbox,
+    messages: Sequence[Message],
+    recorded: RunStarted | HandedOver | None = None,
 ) -> Toolbox:
     """Return the tools of a run as its model can call them: one by one, or from programs.
 
-    Args:
-        agent: The agent.
-        toolbox: The tools.
-        messages: The conversation, which says what tools are described if there is a budget for them.
-        recorded: What was recorded when the agent began, if the run is resumed.
+    If there is a budget for tools, the conversation says what tools are described. `recorded` is what was recorded when
+    the agent began, if the run is resumed.
     """
     if not agent.code:
         budget, names = (agent.tool_budget, ()) if recorded is None else (recorded.tool_budget, recorded.search_tools)
@@ -69,11 +70,15 @@ def offer_tools(
     if not len(inner):
         return toolbox
     name = find_free_name([each.spec for each in outside], RUN_PROGRAM)
-    make_agent = partial(type(agent), tool_timeout=agent.tool_timeout)
+    make_agent = cast("AgentMaker", partial(cast("Any", type(agent)), tool_timeout=agent.tool_timeout))
     searched = inner if agent.tool_budget is None else add_program_search_tools(inner, name_functions(inner.specs))
     limits = agent.code if isinstance(agent.code, SandboxLimits) else SandboxLimits()
     functions = rename_tools(name_functions(searched.specs))
-    described = _describe(functions[: len(inner)], functions[len(inner) :], agent.tool_budget, messages)
+    help_tool, find_tool = functions[len(inner) :] or (None, None)
+    selection = select_tools(
+        functions[: len(inner)], PYTHON, agent.tool_budget, messages, help_tool=help_tool, find_tool=find_tool
+    )
+    described = (*selection.listed, *selection.own_tools)
     return Toolbox([*outside, _build_tool(name, searched, described, limits, make_agent)])
 
 
@@ -119,31 +124,19 @@ def name_functions(specs: Sequence[ToolSpec]) -> dict[str, ToolSpec]:
     return named
 
 
-def _describe(
-    functions: Sequence[ToolSpec],
-    search_tools: Sequence[ToolSpec],
-    tool_budget: int | None,
-    messages: Sequence[Message],
-) -> tuple[ToolSpec, ...]:
-    """Return the functions of a program that its description shows."""
-    help_tool, find_tool = search_tools or (None, None)
-    selection = select_tools(functions, PYTHON, tool_budget, messages, help_tool=help_tool, find_tool=find_tool)
-    return (*selection.listed, *selection.own_tools)
-
-
 def _prepare(
-    agent: "Agent[Any]",
+    agent: BaseAgent[Any],
     code: str,
     context: Context[Any],
     outer: OuterCall,
     facts: Sequence[Fact],
     program: "ProgramModel",
-) -> "AgentRun[Any]":
+) -> AgentRun[Any]:
     """Build the run of a program, from its facts if there are some."""
     record = program.note
     if facts:
         return agent.prepare_resume(facts, {"deps": context.deps, "record": record}, watched=False, outer=outer)
-    state = outer.driver.state
+    state = outer.run.state
     given = state.run.limits if state.run is not None else Limits()
     limits = replace(
         outer.restrict(Limits(turns=None, repeats=None)),
@@ -160,9 +153,9 @@ def _count_calls_left(outer: OuterCall, limits: Limits) -> int | None:
         return None
     inner = sum(
         isinstance(fact, NestedFact) and len(fact.path) == 1 and isinstance(fact.event, ToolStarted)
-        for fact in outer.driver.facts
+        for fact in outer.run.facts
     )
-    return max(limits.calls - outer.driver.state.started_calls - inner, 0)
+    return max(limits.calls - outer.run.state.started_calls - inner, 0)
 
 
 def _read_outcome(name: str, program: "ProgramModel", outcome: Outcome[Any]) -> Any:

@@ -2,7 +2,11 @@
 
 A request fits if it leaves room for the answer: `Sampling.max_tokens`, or an eighth of the context. If one does not
 fit, the conversation is compacted until a request takes half of what it may take, so that this happens seldom.
-`loop/compaction.py` decides what is taken away, `run/compaction.py` writes the summary.
+`loop/compaction.py` decides what is taken away. The summary of that is written here: by a function of the user's, by
+the model, or, if that fails, as a plain list of rounds.
+
+Tokens are estimated by bytes and calibrated by the last count of the endpoint. The rates are kept with the agent and
+not in facts: a compaction is a fact, so a resumed run need not estimate alike.
 """
 
 from collections.abc import Sequence
@@ -21,12 +25,9 @@ from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError
 from toolspeak.values.events import ENDED_WELL, Compacted, TurnEnded, Usage
-from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, Text, system, user
-from toolspeak.values.pieces import Answer, Piece
-
-# The summary in place of the dropped part of a conversation: by a function, by the model, or a plain list.
-
+from toolspeak.values.log import LOG
+from toolspeak.values.pieces import Answer
 
 INSTRUCTIONS = "You write summaries of conversations, so that somebody else can go on with them."
 
@@ -71,13 +72,6 @@ class DroppedPart(NamedTuple):
     has_recall: bool
 
 
-class WrittenSummary(NamedTuple):
-    """The summary that a model wrote, and the tokens that it took."""
-
-    text: str
-    usage: Usage
-
-
 def find_dropped_part(state: State, planned: Compacted, max_bytes: int) -> DroppedPart:
     """Return the part of a conversation that a planned compaction drops."""
     messages, old = drop_system(state.history), state.compacted or Compacted(through=0)
@@ -101,8 +95,11 @@ async def summarize_by_function(summarize: Summarizer, part: DroppedPart) -> str
 
 async def summarize_by_model(
     answering: AnsweringModel, part: DroppedPart, context: int, bytes_per_token: float
-) -> WrittenSummary:
-    """Ask the model for a summary, by one request without tools. It takes half of the context, its answer a quarter."""
+) -> tuple[str, Usage]:
+    """Return the summary that the model writes, and the tokens that it took.
+
+    It is asked by one request without tools, which takes half of the context; its answer takes a quarter.
+    """
     from toolspeak.turns import TurnReader  # imported with the first summary
 
     model, dialect, sampling, _ = answering
@@ -115,27 +112,16 @@ async def summarize_by_model(
         model.ask(Request(shown=shown, dialect=dialect.name, stream=False, sampling=sampling))
     ) as answer:
         async for pieces in answer:
-            written += "".join(map(_read_text, pieces))
+            parts = [part for piece in pieces if isinstance(piece, Answer) for part in piece.parts]
+            written += "".join(part.text for part in parts if isinstance(part, Text))
             for event in reader.feed(pieces):
-                if isinstance(event, TurnEnded):
-                    return _check_end(event, written)
+                if not isinstance(event, TurnEnded):
+                    continue
+                if event.finish not in ENDED_WELL | {"length"}:
+                    raise ProviderError(f"the model did not write the summary: its message ended with {event.finish!r}")
+                # Without its reasoning; with it if the reader took a part of the text for a call.
+                return written if event.message.calls else event.message.text, event.usage
     raise StreamInterrupted(f"{model.name} ended in the middle of a summary")
-
-
-def _read_text(piece: Piece) -> str:
-    return "".join(part.text for part in piece.parts if isinstance(part, Text)) if isinstance(piece, Answer) else ""
-
-
-def _check_end(ended: TurnEnded, written: str) -> WrittenSummary:
-    """Return a summary without its reasoning; with it if the reader took a part of the text for a call.
-
-    Args:
-        ended: The end of the message, as its dialect is read.
-        written: The text that the model wrote, unread.
-    """
-    if ended.finish not in ENDED_WELL | {"length"}:
-        raise ProviderError(f"the model did not write the summary: its message ended with {ended.finish!r}")
-    return WrittenSummary(written if ended.message.calls else ended.message.text, ended.usage)
 
 
 def _write_conversation(part: DroppedPart, max_bytes: int) -> str:
@@ -189,12 +175,6 @@ MAX_RECALLED_CHARS = 8_000
 """Characters that one call of `recall` returns; of a small context, about a quarter."""
 
 
-class Overflow(NamedTuple):
-    """The reason why a request does not fit whatever is taken away from the conversation, in words."""
-
-    reason: str
-
-
 class Compactor:
     """Compacts the conversation of one run.
 
@@ -212,16 +192,18 @@ class Compactor:
         """Note how many tokens the endpoint counted in the last request."""
         self._rates.note(answering.model.name, self._request_bytes, usage)
 
-    def plan(self, state: State, answering: AnsweringModel, action: AskModel) -> Compacted | Overflow | None:
+    def plan(self, state: State, answering: AnsweringModel, action: AskModel) -> Compacted | str | None:
         """Return how the conversation must be compacted before the model is asked; None if the request fits.
 
-        A compaction that drops more than the last one has no summary yet.
+        A compaction that drops more than the last one has no summary yet. A text says why the request does not fit
+        whatever is taken away.
         """
         context = find_context(state, answering)
         if context is None or state.run is None:
             self._request_bytes = 0
             return None
-        limit = context - _find_answer_room(context, answering.sampling.max_tokens)
+        answer = answering.sampling.max_tokens
+        limit = context - (min(context // 8, MAX_ANSWER_TOKENS) if answer is None else min(answer, context // 2))
         placeholder = "x" * self._count_summary_bytes(context, answering)
 
         def measure(shown_state: State) -> int:
@@ -240,8 +222,11 @@ class Compactor:
         if planned is not None:
             LOG.info("about %d tokens would be sent, and %d may be: compacting the conversation", size, limit)
             return planned
-        least = measure(_drop_messages(state))
-        return Overflow(
+        bare = state.copy()
+        bare.history = tuple(message for message in state.history if message.role == "system")
+        bare.compacted = None
+        least = measure(bare)
+        return (
             f"the context has {context:,} tokens, of which a request may take {limit:,}, and this one takes about "
             f"{size:,}: tools and system prompt about {least:,}, the newest messages the rest; give a larger "
             "Limits(context=…) if the model has one, or a shorter message"
@@ -252,23 +237,18 @@ class Compactor:
         context = find_context(state, answering) or 0
         part = find_dropped_part(state, planned, self._count_summary_bytes(context, answering))
         try:
-            return await self._summarize_part(planned, part, answering, context)
+            if self._summarize is not None:
+                text = await summarize_by_function(self._summarize, part)
+                return replace(planned, summary=_check_summary(text, part))
+            rate = self._rates.bytes_per_token(answering.model.name)
+            text, usage = await summarize_by_model(answering, part, context, rate)
+            cost = find_model_cost(answering.model, usage)
+            return replace(planned, summary=_check_summary(text, part), usage=usage, cost=cost)
         except ReplayMiss:  # a recording that does not fit the run must not be hidden
             raise
         except Exception as error:
             LOG.warning("the summary of the conversation failed (%s: %s)", type(error).__name__, error)
             return replace(planned, summary=list_rounds_briefly(part), failure=f"{type(error).__name__}: {error}")
-
-    async def _summarize_part(
-        self, planned: Compacted, part: DroppedPart, answering: AnsweringModel, context: int
-    ) -> Compacted:
-        if self._summarize is not None:
-            text = await summarize_by_function(self._summarize, part)
-            return replace(planned, summary=_check_summary(text, part))
-        rate = self._rates.bytes_per_token(answering.model.name)
-        text, usage = await summarize_by_model(answering, part, context, rate)
-        cost = find_model_cost(answering.model, usage)
-        return replace(planned, summary=_check_summary(text, part), usage=usage, cost=cost)
 
     def _count_summary_bytes(self, context: int, answering: AnsweringModel) -> int:
         tokens = min(context // 8, MAX_SUMMARY_TOKENS)
@@ -299,16 +279,3 @@ def find_context(state: State, answering: AnsweringModel) -> int | None:
 def count_recalled_chars(context: int | None) -> int:
     """Return the most characters that one call of `recall` returns."""
     return MAX_RECALLED_CHARS if context is None else max(min(context * 3 // 4, MAX_RECALLED_CHARS), 1)
-
-
-def _find_answer_room(context: int, max_tokens: int | None) -> int:
-    """Return the tokens that are kept free for the answer: at most half of the context."""
-    return min(context // 8, MAX_ANSWER_TOKENS) if max_tokens is None else min(max_tokens, context // 2)
-
-
-def _drop_messages(state: State) -> State:
-    """Return the state with nothing but the system prompt in its conversation."""
-    dropped = state.copy()
-    dropped.history = tuple(message for message in state.history if message.role == "system")
-    dropped.compacted = None
-    return dropped

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from toolspeak.run.barrier import Durability
 from toolspeak.values.errors import UsageError
@@ -17,39 +17,27 @@ DEADLINE_OVER = Interrupted(cause="deadline", detail="the deadline of the run is
 """The fact that the time at which a durable run must have ended has come."""
 
 
-class _RunDeadline(NamedTuple):
-    """In how many seconds the time of a run is over, and the fact that says so."""
-
-    seconds: float
-    fact: Interrupted
-
-
 def schedule_deadline(
     facts: Sequence[Fact], began: float, put: Callable[[Interrupted], None], durability: Durability | None = None
 ) -> asyncio.TimerHandle | None:
-    """Call `put` when the time of a run is over; return the timer, or None if the run may take any time.
+    """Call `put` when the time of a run that began at `began`, by the clock of the event loop, is over.
 
-    Args:
-        facts: The facts of the run so far, with its limits.
-        began: When the run began, by the clock of the event loop.
-        put: Called with the fact that the time is over.
-        durability: What the run has used of its time before, and its deadline.
+    Return the timer, or None if the run may take any time.
     """
     end = _find_end(find_limits(facts), durability)
-    return None if end is None else asyncio.get_running_loop().call_at(began + end.seconds, put, end.fact)
+    return None if end is None else asyncio.get_running_loop().call_at(began + end[0], put, end[1])
 
 
-def _find_end(limits: Limits, durability: Durability | None) -> _RunDeadline | None:
-    """Return when the time of a run that begins or goes on now is over; None if the run may take any time."""
-    if limits.seconds is None and durability is None:
-        return None
-    ends: list[_RunDeadline] = []
+def _find_end(limits: Limits, durability: Durability | None) -> tuple[float, Interrupted] | None:
+    """Return in how many seconds the time of a run is over, and the fact that says so; None if it may take any time."""
+    ends: list[tuple[float, Interrupted]] = []
     if limits.seconds is not None:
+        detail = f"the run may take {limits.seconds:g} seconds, and they are over"
         elapsed = 0.0 if durability is None else durability.elapsed
-        ends.append(_RunDeadline(limits.seconds - elapsed, interrupt_late_run(limits)))
+        ends.append((limits.seconds - elapsed, Interrupted(cause="deadline", detail=detail)))
     if durability is not None and durability.seconds_left is not None:
-        ends.append(_RunDeadline(durability.seconds_left, DEADLINE_OVER))
-    return min(ends, key=lambda end: end.seconds, default=None)
+        ends.append((durability.seconds_left, DEADLINE_OVER))
+    return min(ends, key=lambda end: end[0], default=None)
 
 
 def find_limits(facts: Sequence[Fact]) -> Limits:
@@ -72,7 +60,7 @@ async def wait_within(
     end, asked = _find_end(limits, durability), None if durability is None else durability.interruption
     if end is None and asked is None:
         return await work, None
-    timeout = asyncio.timeout(None if end is None else end.seconds)
+    timeout = asyncio.timeout(None if end is None else end[0])
 
     def give_up(_: object) -> None:
         with suppress(RuntimeError):  # the work has ended meanwhile
@@ -92,23 +80,13 @@ async def wait_within(
             asked.remove_done_callback(give_up)
     if asked is not None and asked.done():
         return value, asked.result()
-    return value, end.fact if end is not None and timeout.expired() else None
-
-
-def interrupt_late_run(limits: Limits) -> Interrupted:
-    """Return the fact that a run has taken all the time that it may take."""
-    return Interrupted(cause="deadline", detail=f"the run may take {limits.seconds or 0:g} seconds, and they are over")
+    return value, end[1] if end is not None and timeout.expired() else None
 
 
 def refuse_late_start(facts: Sequence[Fact], *, asks: bool) -> None:
-    """Refuse to resume a run that was ended before its model was asked: its system prompt and tools may be missing.
+    """Refuse to resume a run that was ended before its model was asked, if functions were asked for its beginning.
 
-    Args:
-        facts: The run so far.
-        asks: Whether functions are asked for the system prompt or the tools.
-
-    Raises:
-        UsageError: The run was ended before its first turn.
+    Its facts do not hold what these would have returned: the system prompt, or the tools.
     """
     was_ended = any(
         isinstance(first, RunStarted) and isinstance(second, Interrupted) and second.cause in ("deadline", "cancelled")

@@ -15,8 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolspeak.dialects import Dialect
-from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor
+from toolspeak.execution import CANCEL_GRACE_SECONDS
 from toolspeak.execution.outcome import format_error
 from toolspeak.loop import (
     Action,
@@ -32,31 +31,16 @@ from toolspeak.loop import (
     initial_state,
 )
 from toolspeak.models import find_model_cost
-from toolspeak.run.approvals import (
-    Approver,
-    Recorder,
-    UnansweredCalls,
-    build_questions,
-    collect_approvals,
-    withdraw_approvals,
-)
+from toolspeak.run.approvals import Recorder, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
-from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
+from toolspeak.run.calling_run import Speaker
+from toolspeak.run.compaction import count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
-from toolspeak.run.fallback import (
-    AnsweringModel,
-    ModelRotation,
-    find_call_ids,
-    prepare_fallback,
-    receive_message,
-    report_reuse,
-)
+from toolspeak.run.fallback import find_call_ids, prepare_fallback, receive_message, report_reuse
 from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.running_calls import RunningCalls
 from toolspeak.run.turn_request import build_reader, render_request
-from toolspeak.tools import Toolbox
-from toolspeak.turns import QuotationFinder, TurnReader
-from toolspeak.values.errors import ToolsChanged
+from toolspeak.turns import TurnReader
 from toolspeak.values.events import (
     CallQuoted,
     CallReady,
@@ -73,14 +57,11 @@ from toolspeak.values.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.values.log import LOG, log_end
 from toolspeak.values.messages import ToolCall
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.log import LOG, log_end
 
 if TYPE_CHECKING:
     from toolspeak.telemetry.tracing import AnyTrace
-
-# The tasks that a run has started in its event loop.
 
 
 class RunTasks:
@@ -113,24 +94,18 @@ class Driver:
         facts: The run so far.
         error: The error that ended the run, if one did.
         error_is_fault: Whether that error is one of the program, which ends the runs around this one too.
-        exceptions: What the functions of failed calls raised, by the ids of the calls.
-        approve: Asked about calls that need an approval.
-        streams: Whether messages are requested as streams.
-        successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
+        speaker: The agent that speaks now.
+        successors: The agents to which the conversation is handed over, by the id of the call.
+        barrier: Holds back what new facts announce until they are committed.
         trace: The spans of the run, if it is traced.
     """
 
     def __init__(
         self,
-        models: Sequence[AnsweringModel],
-        specs: Sequence[ToolSpec],
-        executor: Executor,
-        compactor: Compactor,
+        speaker: Speaker,
         *,
         facts: Sequence[Fact] = (),
-        stream: bool = True,
         watched: bool = True,
-        approve: Approver | None = None,
         record: Recorder | None = None,
         publish: Callable[[Event], None] | None = None,
         durability: Durability | None = None,
@@ -139,52 +114,42 @@ class Driver:
         """Fold the facts so far, if the run is resumed.
 
         Args:
-            models: The model that answers, and those that are asked when it fails.
-            specs: The tools.
-            executor: Runs the calls.
-            compactor: Compacts the conversation when it becomes too long.
+            speaker: The agent that begins.
             facts: The run so far.
-            stream: Whether messages are requested as streams.
             watched: Whether `batches` yields the events.
-            approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
             publish: Called with each new event, after it was recorded and before the run acts on it.
             durability: Commits each new fact before the run acts on it, if the run is durable.
             trace: The spans of the run, if it is traced.
         """
-        self.state: State = initial_state(specs)
+        self.state: State = initial_state(speaker.toolbox.specs)
         for fact in facts:
             fold(self.state, fact)
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
         self.error_is_fault = False
-        self._models, self._compactor = ModelRotation(models), compactor
-        self.exceptions = executor.exceptions
-        self.streams, self.approve, self.trace = stream, approve, trace
+        self.speaker, self.trace = speaker, trace
+        self.successors: dict[str, Speaker] = {}
+        self._handed_over: HandedOver | None = None  # to the agent that speaks now
         self._record, self._publish, self._durability = record, publish, durability
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
-        self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
         self._request_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = self._is_parking = False
         self._unanswered = UnansweredCalls()
-        self.successors: dict[str, Driver] = {}
-        self._speaker: HandedOver | None = None
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
         listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
         self._listeners = [listener for listener in listeners if listener]
-        self._calls = RunningCalls(executor, self.barrier, self._inbox.put, self._end_with_changed_tools)
+        self._calls = RunningCalls(self, self._inbox.put)
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events, in order, if somebody watches it.
 
-        Args:
-            first: The first new facts.
-            began: When the run began, by the clock of the event loop: its deadline is counted from then on.
+        The deadline of the run is counted from `began` on, by the clock of the event loop.
         """
         deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put, self._durability)
         try:
@@ -193,7 +158,7 @@ class Driver:
             if self.state.interruption is None:  # else the agents to which the run was handed over may be unknown
                 self._follow_speaker()
                 if self._durability is not None:
-                    withdraw_approvals(self.state, self.facts, self.toolbox)
+                    withdraw_approvals(self.state, self.facts, self.speaker.toolbox)
             self._act()
             while True:
                 if self._durability is not None:
@@ -206,7 +171,9 @@ class Driver:
                     return
                 if self._unanswered.has_paused(self.state.turn):
                     raise self._unanswered.build_pause(self.facts)
-                if self._is_parking and self._is_quiet():
+                turn = self.state.turn
+                is_busy = turn.is_open or turn.running_ids or turn.abandoned_ids or self.speaker.compactor.is_busy
+                if self._is_parking and not is_busy:
                     raise RunParked
                 for item in await self._inbox.take():
                     self._handle(item)
@@ -217,7 +184,8 @@ class Driver:
                 if self._durability is None or self._publish is not None:  # else somebody goes on from the facts
                     self._complete_facts()
             finally:
-                await self._stop_everything()
+                self._calls.cancel_all()
+                await self._tasks.stop(self.speaker.executor.tasks)
 
     def interrupt(self, fact: Interrupted) -> None:
         """End the run early, for this reason. Call it in the event loop of the run."""
@@ -227,10 +195,6 @@ class Driver:
         """Start nothing more, and raise `RunParked` when what is under way has ended."""
         self._is_parking = True
         self._inbox.wake()
-
-    def _is_quiet(self) -> bool:
-        turn = self.state.turn
-        return not (turn.is_open or turn.running_ids or turn.abandoned_ids or self._compactor.is_busy)
 
     # Facts
 
@@ -272,16 +236,16 @@ class Driver:
     def _handle_failure(self, error: Exception) -> None:
         """Discard the message that broke off and let another model be asked, or end the run if none is left."""
         is_interrupted = self.state.interruption is not None
-        restarted = None if is_interrupted else self._models.pass_on(error, self.state)
+        restarted = None if is_interrupted else self.speaker.models.pass_on(error, self.state)
         if restarted is None:
-            self.error = error if is_interrupted else self._models.build_error()
+            self.error = error if is_interrupted else self.speaker.models.build_error()
             self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
             return
         self._discarded_ids |= find_call_ids(self.facts)
-        if self._models.current.choose_dialect is None:
+        if self.speaker.models.current.choose_dialect is None:
             self._apply(restarted)
         else:
-            self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
+            self._tasks.start(prepare_fallback(self.speaker.models, restarted, self._request_count, self._inbox.put))
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -303,17 +267,17 @@ class Driver:
 
     def _add_cost(self, ended: TurnEnded) -> TurnEnded:
         """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
-        self._models.note_answer()
-        self._compactor.note_usage(self._models.current, ended.usage)
-        cost = find_model_cost(self._models.current.model, ended.usage)
+        self.speaker.models.note_answer()
+        self.speaker.compactor.note_usage(self.speaker.models.current, ended.usage)
+        cost = find_model_cost(self.speaker.models.current.model, ended.usage)
         return ended if cost == ended.cost else replace(ended, cost=cost)
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""
         if self._fold(fact):
             if isinstance(fact, Compacted):
-                self._compactor.is_busy = False
-                self._quotations.clear()  # they know the tools, to which `recall` was added
+                self.speaker.compactor.is_busy = False
+                self.speaker.quotations.clear()  # they know the tools, to which `recall` was added
             self._act()
 
     # Actions
@@ -330,9 +294,13 @@ class Driver:
                 self._ask_model(action)
             case StopStream():
                 self._stream_stopped = True
-                self._stop_receiving()
+                self.barrier.drop("")
+                if self._receiving is not None:
+                    self._receiving.cancel()
             case RunTools(calls=calls):
-                self._run_tools(calls)
+                for call in calls:
+                    self._fold(ToolStarted(call_id=call.id))
+                self._calls.start(calls, self.state.results, self.state.turn.number)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
                     self._unanswered.forget_inside(call_id)
@@ -347,14 +315,14 @@ class Driver:
         self._follow_speaker()
         if self._must_compact(action):
             return
-        model, dialect, _, _ = self._models.current
+        model, dialect, _, _ = self.speaker.models.current
         LOG.info("run %s, turn %s: asking %s, %s dialect", self.state.run_id, action.turn, model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         shown = render_request(self.state, dialect, action)
-        self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
+        self._reader = build_reader(self.state, dialect, action, self.speaker.quotations, self._discarded_ids)
         self._stream_stopped = False
         self._request_count = number = self._request_count + 1
-        request = self._models.build_request(shown, stream=self.streams)
+        request = self.speaker.models.build_request(shown, stream=self.speaker.streams)
 
         def launch() -> None:
             self._receiving = self._tasks.start(receive_message(model, request, number, self._inbox.put))
@@ -363,42 +331,32 @@ class Driver:
 
     def _must_compact(self, action: AskModel) -> bool:
         """Compact the conversation if the request would be too long. Whether the request must wait for that."""
-        if self._compactor.is_busy:
+        if self.speaker.compactor.is_busy:
             return True
-        planned = self._compactor.plan(self.state, self._models.current, action)
+        planned = self.speaker.compactor.plan(self.state, self.speaker.models.current, action)
         if planned is None:
             return False
-        if isinstance(planned, Overflow):
-            self._apply(Interrupted(cause="context", detail=planned.reason))
+        if isinstance(planned, str):
+            self._apply(Interrupted(cause="context", detail=planned))
         elif needs_summary(planned):
-            self._compactor.is_busy = True
+            self.speaker.compactor.is_busy = True
             self._tasks.start(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
         else:
             self._apply(planned)
         return True
 
     async def _write_summary(self, planned: Compacted) -> None:
-        self._inbox.put(await self._compactor.write_summary(self.state, planned, self._models.current))
-
-    def _stop_receiving(self) -> None:
-        self.barrier.drop("")
-        if self._receiving is not None:
-            self._receiving.cancel()
-
-    def _run_tools(self, calls: tuple[ToolCall, ...]) -> None:
-        for call in calls:
-            self._fold(ToolStarted(call_id=call.id))
-        self._calls.start(calls, self.state.results, self.state.turn.number, self)
+        self._inbox.put(await self.speaker.compactor.write_summary(self.state, planned, self.speaker.models.current))
 
     # Approval
 
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
-        for fact in build_questions(calls, None if self._durability is None else self.toolbox):
+        for fact in build_questions(calls, None if self._durability is None else self.speaker.toolbox):
             self._fold(fact)
-        if self.approve is None:
+        if self.speaker.approve is None:
             self._unanswered.calls = calls
         else:
-            approvals = partial(collect_approvals, calls, self.approve, self._inbox.put)
+            approvals = partial(collect_approvals, calls, self.speaker.approve, self._inbox.put)
             self._tasks.start(self._end_on_failure(approvals, "the approval"))
 
     async def _end_on_failure(self, work: Callable[[], Awaitable[None]], name: str) -> None:
@@ -414,45 +372,28 @@ class Driver:
             self.error, self.error_is_fault = error, True
             self._inbox.put(interrupted)
 
-    def _end_with_changed_tools(self, error: ToolsChanged) -> None:
-        reason = f"the MCP server {error.server} has changed its tools"
-        self.end_with_fault(error, Interrupted(cause="endpoint", detail=reason))
-
     # Handing over
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the model that is asked now is shown the tools and writes its calls."""
-        return self._models.current.dialect
 
     @property
     def recalled_chars(self) -> int:
         """The most characters that one call of `recall` returns."""
-        return count_recalled_chars(find_context(self.state, self._models.current))
+        return count_recalled_chars(find_context(self.state, self.speaker.models.current))
 
-    @property
-    def toolbox(self) -> Toolbox:
-        """The tools of the agent that speaks now."""
-        return self._calls.executor.toolbox
-
-    def hand_over(self, fact: HandedOver, successor: "Driver") -> None:
-        """Record that another agent goes on after this turn, and keep its driver, which has not begun."""
-        self.successors[fact.call_id] = successor
+    def hand_over(self, fact: HandedOver, speaker: Speaker) -> None:
+        """Record that another agent goes on after this turn."""
+        self.successors[fact.call_id] = speaker
         if self.state.successor is None and self.state.ended is None:
             self._fold(fact)
             self._inbox.wake()
 
     def _follow_speaker(self) -> None:
-        """Take over the models and the tools of the agent that speaks now."""
-        speaker = self.state.speaker
-        if speaker is None or speaker is self._speaker:
-            return
-        self._speaker, successor = speaker, self.successors[speaker.call_id]
-        self._models, self._quotations = successor._models, successor._quotations
-        self._compactor = successor._compactor
-        self.streams, self.approve = successor.streams, successor.approve
-        self._calls.replace_executor(successor._calls.executor)
-        self.exceptions = self._calls.executor.exceptions
+        """Let the agent speak to which the state was handed over; its executor gets what the one before knows."""
+        handed = self.state.speaker
+        if handed is not None and handed is not self._handed_over:
+            before, self.speaker = self.speaker, self.successors[handed.call_id]
+            self.speaker.executor.exceptions.update(before.executor.exceptions)
+            self.speaker.executor.tasks.update(before.executor.tasks)
+            self._handed_over = handed
 
     # What calls of this run tell; inner runs are those of agents that they ask
 
@@ -481,8 +422,3 @@ class Driver:
         while self.state.ended is None and (items := self._inbox.take_now()):
             for item in items:
                 self._handle(item)
-
-    async def _stop_everything(self) -> None:
-        """Cancel all calls and tasks, and wait a while until they have ended."""
-        self._calls.cancel_all()
-        await self._tasks.stop(self._calls.executor.tasks)

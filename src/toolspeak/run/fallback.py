@@ -5,6 +5,9 @@ the next one on and around its end, each of them once for a message. Only an out
 a request that an endpoint refuses (a wrong key, an unknown model, a conversation that is too long) has a cause that
 somebody must mend, and that another model would only hide. A model that cannot take an attachment of the conversation
 is not asked.
+
+The pieces of a message, or why they stopped, go into the inbox of the driver. Before another model is asked for a
+message that broke off, its server may have to be asked for the dialect.
 """
 
 import asyncio
@@ -95,14 +98,9 @@ class ModelRotation:
         self._failures.clear()
 
     def pass_on(self, error: Exception, state: State) -> TurnRestarted | None:
-        """Note that the current model failed. If another one can be asked, it is then the current one.
+        """Note that the current model failed, and go on to the next one that can take the attachments of the history.
 
-        Args:
-            error: Why the current model failed.
-            state: The state of the run. A model that cannot take the attachments of its conversation is passed over.
-
-        Returns:
-            The fact that the other model is asked for the message; None if no other can be asked.
+        Return the fact that this one is asked for the message; None if there is no other model.
         """
         failed = self.current.model.name
         self._failures.append(_Failure(failed, error))
@@ -167,11 +165,6 @@ def report_reuse(state: State, fact: CallReady | CallQuoted) -> tuple[Fact, ...]
     return ToolStarted(call_id=call.id), ToolFinished(result=call.result)
 
 
-# Receiving the message of a model: its pieces, or why they stopped, go into the inbox of the driver.
-#
-# Before another model is asked for a message that broke off, its server may have to be asked for the dialect.
-
-
 OVERFLOW_HINT = "the conversation is too long for the model; Limits(context=TOKENS) keeps it within that many tokens"
 
 
@@ -184,14 +177,7 @@ def gains_by_streaming(specs: Iterable[ToolSpec], dialects: Iterable[Dialect], *
 async def receive_message(
     model: Model, request: Request, number: int, put: Callable[[PiecesArrived | ModelFailed], None]
 ) -> None:
-    """Ask a model, and put the pieces of its message into the inbox as they arrive.
-
-    Args:
-        model: The model.
-        request: What it is asked.
-        number: Which request of the run this is, from 1.
-        put: Adds an item to the inbox.
-    """
+    """Ask a model, and put the pieces of its message, the `number`-th of the run, into the inbox as they arrive."""
     pieces: Sequence[Piece] = ()
     try:
         async with aclosing(model.ask(request)) as answer:
@@ -220,13 +206,7 @@ async def prepare_fallback(
 ) -> None:
     """Ask the server of the model that is asked next for its dialect, and put into the inbox that the model is ready.
 
-    If that fails, the model is asked in the dialect that is known so far.
-
-    Args:
-        models: The models of the run.
-        restarted: The fact that the message is asked for again.
-        number: Which request of the run broke off, from 1.
-        put: Adds an item to the inbox.
+    If that fails, the model is asked in the dialect that is known so far. The `number`-th request of the run broke off.
     """
     try:
         await models.choose_dialect()

@@ -1,14 +1,20 @@
-"""What users pass to an agent, checked and brought into the form that the loop works with."""
+"""What users pass to an agent, checked and brought into the form that the loop works with.
+
+The dialect of a model of which nothing is known is a guess until the server of the model has been asked. The first
+model is asked about when a run begins, another one when a message is passed on to it.
+
+The type of a `Context` says whether deps are needed: `Context[Shop]` in a run without deps is refused before anything
+is sent.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
+from toolspeak.loop.compaction import replace_system
 from toolspeak.models import DialectChoice, Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.model import (
     GUESS_CURE,
@@ -20,7 +26,6 @@ from toolspeak.models.model import (
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver, Summarizer, call_function
-from toolspeak.run.conversation import replace_system
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool
@@ -39,8 +44,8 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, system, user
+from toolspeak.values.log import LOG
 
 if TYPE_CHECKING:
     from toolspeak.settings import Settings
@@ -111,10 +116,6 @@ def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     return match_dialect(found, model)
 
 
-LIMIT_NAMES = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
-
-_get_limits = attrgetter(*LIMIT_NAMES)
-
 WHOLE_LIMITS = ("calls", "context")
 """Limits by which lists and texts are cut, so that they must be whole numbers."""
 
@@ -123,7 +124,8 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name, value in zip(LIMIT_NAMES, _get_limits(limits), strict=True):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context"):
+        value: Any = getattr(limits, name)
         if value is None or (type(value) is int and value >= 0):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -269,14 +271,12 @@ _SAMPLING_TYPES: tuple[tuple[str, Any, str], ...] = (
 
 
 def check_timeout(seconds: Any) -> float | None:
-    """Return the timeout of calls if it is a number of seconds, or None for no timeout."""
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
         raise UsageError(f"tool_timeout is a number of seconds above 0, or None for no timeout, not {seconds!r}")
     return seconds
 
 
 def check_tool_budget(tokens: Any) -> int | None:
-    """Return the budget of tools if it is a number of tokens, or None for no budget."""
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0):
         raise UsageError(f"tool_budget is a whole number of tokens above 0, or None for no budget, not {tokens!r}")
     return tokens
@@ -299,9 +299,10 @@ def check_callback(function: Any, name: str, use: str) -> None:
 
 def _describe(value: Any) -> str:
     """Describe a wrong value on one line: a short one as it is, another by its type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     text = repr(value)
-    name = type(value).__name__
-    return f"the class {value.__name__}" if isinstance(value, type) else text if len(text) <= 40 else f"a {name}"
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
 
 
 def build_conversation(system_prompt: System | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
@@ -382,19 +383,13 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
 
 
 def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Refuse options that a run does not have, and a recorder that cannot be called."""
-    refuse_unknown_options(options, known)
-    check_callback(options.get("record"), "record", "each fact")
-
-
-def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:
-    """Raise a TypeError for an option that a run does not have."""
+    """Refuse options that a run does not have, with a `TypeError`, and a recorder that cannot be called."""
     names = known.__annotations__
-    for name in options:
-        if name not in names:
-            raise TypeError(
-                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
-            )
+    if unknown := [name for name in options if name not in names]:
+        raise TypeError(
+            f"unexpected keyword argument {unknown[0]!r}; known are: output, output_optional, {', '.join(names)}"
+        )
+    check_callback(options.get("record"), "record", "each fact")
 
 
 def check_tracer(tracer: TracerOption) -> "Tracing | None":
@@ -404,12 +399,6 @@ def check_tracer(tracer: TracerOption) -> "Tracing | None":
     from toolspeak.telemetry.tracing import read_tracer
 
     return read_tracer(tracer)
-
-
-# `AgentModels`: the models of an agent, each with the dialect in which it is asked.
-#
-# The dialect of a model of which nothing is known is a guess until the server of the model has been asked. The first
-# model is asked about when a run begins, another one when a message is passed on to it.
 
 
 class AgentModels:
@@ -442,11 +431,7 @@ class AgentModels:
         return self.choice if self.given is not None else await choose_model_dialect(self.models[0])
 
     async def choose_first(self, earlier: RunStarted | HandedOver | None) -> Dialect:
-        """Return the dialect in which the first model is asked; a continued run keeps its dialect.
-
-        Args:
-            earlier: The start of the run that is continued or resumed, or of the conversation that was handed over.
-        """
+        """Return the dialect in which the first model is asked; that of an earlier run stays."""
         first = self.models[0]
         await ask_model_context(first)
         if self.given is not None:
@@ -471,13 +456,12 @@ class AgentModels:
         is_guess = self.given is None and get_dialect_choice(model).is_guess
         if not is_guess and not must_ask_context(model):
             return None
-        return partial(_ask_server, model, None if is_guess else dialect)
 
+        async def ask_server() -> Dialect:
+            await ask_model_context(model)
+            return await _choose_dialect(model) if is_guess else dialect
 
-async def _ask_server(model: Model, dialect: Dialect | None) -> Dialect:
-    """Ask the server of a model for its context, and for the dialect if that is not known. Return the dialect."""
-    await ask_model_context(model)
-    return await _choose_dialect(model) if dialect is None else dialect
+        return ask_server
 
 
 async def _choose_dialect(model: Model) -> Dialect:

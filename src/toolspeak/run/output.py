@@ -1,7 +1,7 @@
 """Typed answers. The model gives its answer as the arguments of a last call, so that every dialect can carry one.
 
 The fields of a pydantic model or a dataclass become the parameters of that call; any other type becomes its one
-parameter, `answer`.
+parameter, `answer`. `partial_answer.py` follows an answer while it arrives.
 """
 
 import inspect
@@ -20,8 +20,6 @@ from toolspeak.values.validation import format_key, format_value
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
-
-# `Partial`: what is known of a typed answer while it arrives. `partial_answer.py` follows the answer.
 
 
 @frozen
@@ -91,12 +89,16 @@ class _OutputTool(Tool[..., Any]):
 
     def __init__(self, kind: Any, adapter: "TypeAdapter[Any]") -> None:
         parameters = _list_parameters(kind)
-        self._build: Callable[..., Any] = _return_answer if parameters is None else kind
+        self._build: Callable[..., Any] = (lambda answer: answer) if parameters is None else kind
 
         def answer(**values: Any) -> Any:
             return adapter.dump_python(self._build(**values), mode="json", by_alias=True)
 
-        _set_signature(answer, [_parameter(ANSWER, kind)] if parameters is None else parameters)
+        parameters = [_parameter(ANSWER, kind)] if parameters is None else parameters
+        ordered = sorted(parameters, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+        typed = cast("Any", answer)  # its signature is only known now; required parameters come first
+        typed.__signature__ = inspect.Signature(ordered)
+        typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         super().__init__(answer, name=NAME, description=DESCRIPTION, effect="idempotent")
 
     def validate(self, arguments: Any) -> dict[str, Any]:
@@ -124,10 +126,6 @@ def build_first_choice(choice: Choice, toolbox: Toolbox, answer: Output | None) 
 def add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
     """Return the tools of a run, with the one that gives the typed answer."""
     return toolbox if answer is None else Toolbox([*toolbox, answer.tool])
-
-
-def _return_answer(answer: Any) -> Any:
-    return answer
 
 
 def _describe_errors(error: "ValidationError") -> Iterator[str]:
@@ -176,11 +174,3 @@ def _default(field: Any) -> Any:
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _set_signature(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> None:
-    """Give a function a signature that is only known at run time; required parameters come first."""
-    ordered = sorted(parameters, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
-    typed = cast("Any", function)
-    typed.__signature__ = inspect.Signature(ordered)
-    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -3,6 +3,10 @@
 So a program has all that a run has: its calls are validated, approved, limited, recorded, cancelled and resumed as the
 calls of a model are. A program whose run is resumed is run again from its start, with the recorded results; it must
 make the same calls as before.
+
+A program runs in Python, whose values are more than those of JSON. What has a plain form in JSON gets it: a tuple is a
+list, a date is its ISO text. What would be lost or changed on the way is refused with a `TypeError`, which is raised in
+the program at the call.
 """
 
 import json
@@ -21,13 +25,6 @@ from toolspeak.values.events import Fact, ToolFinished, Usage
 from toolspeak.values.messages import Media, Message, Part, Result, Text, ToolCall, ToolResult
 from toolspeak.values.pieces import Answer, ApiCall, Piece
 from toolspeak.values.spec import ToolSpec
-
-# The arguments of a call in a program, as the JSON values that a tool takes.
-#
-# A program runs in Python, whose values are more than those of JSON. What has a plain form in JSON gets it: a tuple is
-# a list, a date is its ISO text. What would be lost or changed on the way is refused with a `TypeError`, which is
-# raised in the program at the call.
-
 
 MAX_INTEGER_BITS = 14_000
 """Bits of an integer; Python writes no more than 4,300 digits."""
@@ -56,7 +53,13 @@ def _to_json(value: Any, depth: int = 0) -> Any:
     if depth > MAX_VALUE_NESTING:
         raise ValueError(f"lists and dicts are nested more than {MAX_VALUE_NESTING} deep")
     if isinstance(value, dict):
-        return _to_object(cast("dict[Any, Any]", value), depth)
+        found: dict[str, Any] = {}
+        for key, each in cast("dict[Any, Any]", value).items():
+            name = key if isinstance(key, str) else next(iter(_convert({key: None})))
+            if name in found:
+                raise ValueError(f"two keys of a dict are {name!r} in JSON")
+            found[name] = _to_json(each, depth + 1)
+        return found
     if isinstance(value, list | tuple | set | frozenset):
         return [_to_json(each, depth + 1) for each in cast("list[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
@@ -64,7 +67,10 @@ def _to_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         raise ValueError("an integer has too many digits")
     if isinstance(value, bytes):
-        return _to_text(value)
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise ValueError("bytes that are not text in UTF-8; pass text, such as data.hex()") from None
     plain = _convert(value)
     return _to_json(plain, depth) if isinstance(plain, dict | list) else plain
 
@@ -73,23 +79,6 @@ def _convert(value: Any) -> Any:
     from pydantic_core import to_jsonable_python  # imported with the first value that needs it
 
     return to_jsonable_python(value, fallback=str)
-
-
-def _to_object(items: dict[Any, Any], depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in items.items():
-        name = key if isinstance(key, str) else next(iter(_convert({key: None})))
-        if name in found:
-            raise ValueError(f"two keys of a dict are {name!r} in JSON")
-        found[name] = _to_json(value, depth + 1)
-    return found
-
-
-def _to_text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise ValueError("bytes that are not text in UTF-8; pass text, such as data.hex()") from None
 
 
 NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
@@ -118,10 +107,7 @@ class ProgramModel:
     def __init__(self, specs: Mapping[str, ToolSpec], limits: SandboxLimits, facts: Sequence[Fact] = ()) -> None:
         """Prepare to run a program, which is the first message of the conversation.
 
-        Args:
-            specs: The tools, by the names that they have in the program.
-            limits: What the program may use.
-            facts: The facts of the run so far.
+        `specs` are the tools, by the names that they have in the program; `facts` are those of the run so far.
         """
         self.result: CodeResult | None = None
         self.media: list[Media] = []
@@ -162,7 +148,8 @@ class ProgramModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Run the program to its next call or to its end."""
         steps = list(_list_steps(request.shown.messages))
-        pending = await call_function(self._run_on, _find_code(request.shown.messages), steps)
+        code = next((message.text for message in request.shown.messages if message.role == "user"), "")
+        pending = await call_function(self._run_on, code, steps)
         if isinstance(pending, CodeResult):
             self.result = pending
             part: Part | ApiCall = Text(text=format_result(pending))
@@ -195,7 +182,8 @@ class ProgramModel:
             if known is not None and known.error is None:
                 following = self._program.resume(known.output)
             else:
-                following = self._program.fail(RuntimeError(_read_text(result) if known is None else known.error))
+                text = "".join(part.text for part in result.content if isinstance(part, Text))
+                following = self._program.fail(RuntimeError(text if known is None else known.error))
             self._pending = self._refuse_bad_calls(self._program, following)
         return self._pending or CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
 
@@ -225,10 +213,6 @@ def format_result(result: CodeResult) -> str:
     return text if text.strip() else NO_OUTPUT
 
 
-def _find_code(messages: Sequence[Message]) -> str:
-    return next((message.text for message in messages if message.role == "user"), "")
-
-
 def _list_steps(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, Result]]:
     """Yield the calls so far that have a result, with it."""
     calls = {call.id: call for message in messages for call in message.calls}
@@ -236,7 +220,3 @@ def _list_steps(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, Result]
         for part in message.parts:
             if isinstance(part, Result) and part.call_id in calls:
                 yield calls[part.call_id], part
-
-
-def _read_text(result: Result) -> str:
-    return "".join(part.text for part in result.content if isinstance(part, Text))

@@ -1,7 +1,7 @@
 """`Run`: one run, which happens once, gives its events in batches, and has an outcome when it has ended.
 
 `Agent.prepare` builds a run. Then either somebody waits for its outcome (`wait`, `finish`) or takes its events
-(`streams.py`); both drive the same `batches`.
+(`streams.py`); both drive the same `batches`. The outcome is built from the state in which the run ended.
 """
 
 import asyncio
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
     from toolspeak.run.partial_answer import PartialAnswer
 
-# What a run gives: its outcome, built from the state in which it ended, or the error that it is paused.
-
-
 NO_EXCEPTIONS: Mapping[str, BaseException] = MappingProxyType({})
 
 
@@ -34,10 +31,20 @@ def build_outcome(
     state: State, facts: tuple[Fact, ...], output: Any = None, exceptions: Mapping[str, BaseException] = NO_EXCEPTIONS
 ) -> Outcome[Any]:
     """Build the outcome of a run that has ended; `exceptions` are those of failed calls, by the ids of the calls."""
+    results = {call.id: call.result for call in state.finished_calls if call.result is not None}
+    calls = tuple(
+        CallRecord(
+            call=_resolve(call.call, results) if call.depends_on else call.call,
+            result=call.result,
+            exception=exceptions.get(call.id),
+        )
+        for call in state.finished_calls
+        if call.call and call.result  # others could not be read
+    )
     texts = [message.text for message in state.history[state.turn.history_start :] if message.role == "assistant"]
     return Outcome(
         text=texts[0] if state.turn.number and texts else "",
-        calls=_list_calls(state, exceptions),
+        calls=calls,
         messages=state.history,
         facts=facts,
         usage=state.usage,
@@ -57,21 +64,8 @@ def find_output(state: State, tool: str) -> ToolResult | None:
     return next((result for result in reversed(results) if result is not None and result.error is None), None)
 
 
-def _list_calls(state: State, exceptions: Mapping[str, BaseException]) -> tuple[CallRecord, ...]:
-    """List the calls that could be read, with each reference to a result replaced by its value."""
-    results = {call.id: call.result for call in state.finished_calls if call.result is not None}
-    return tuple(
-        CallRecord(
-            call=_resolve(call.call, results) if call.depends_on else call.call,
-            result=call.result,
-            exception=exceptions.get(call.id),
-        )
-        for call in state.finished_calls
-        if call.call and call.result
-    )
-
-
 def _resolve(call: ToolCall, results: dict[str, ToolResult]) -> ToolCall:
+    """Return a call with each reference to a result replaced by its value, as far as there is one."""
     try:
         return ToolCall(id=call.id, name=call.name, arguments=resolve_references(call.arguments, results))
     except BrokenReference:
@@ -154,20 +148,12 @@ class AgentRun(Run[Outcome[T]]):
         self,
         begin: Beginning,
         output: Output | None = None,
-        *,
         output_optional: bool = False,
+        *,
         facts: Sequence[Fact] = (),
         on_end: Callable[[Outcome[Any]], None] | None = None,
     ) -> None:
-        """Prepare a run.
-
-        Args:
-            begin: Builds the driver that performs the run. It is awaited when the run begins.
-            output: The typed answer and the tool that gives it; None if the answer has no type.
-            output_optional: Whether the outcome may lack a typed answer.
-            facts: The facts of the run so far, if it is resumed.
-            on_end: Called with the outcome.
-        """
+        """Prepare a run, whose driver `begin` builds when the run begins; for the others see `RunSetup`."""
         super().__init__()
         self._build = begin
         self._driver: Driver | None = None
@@ -268,6 +254,6 @@ class AgentRun(Run[Outcome[T]]):
             result = find_output(state, self._output.tool.name)
             self._output_missing = result is None
             value = None if result is None else self._output.load(result.output)
-        self._result = build_outcome(state, tuple(driver.facts), value, driver.exceptions)
+        self._result = build_outcome(state, tuple(driver.facts), value, driver.speaker.executor.exceptions)
         if self._on_end is not None:
             self._on_end(self._result)

@@ -1,19 +1,27 @@
 """The methods that start a run, with their types. All of them build a run and differ only in who drives it where.
 
-`run` and `stream` drive the run in the event loop of another thread, `arun` and `astream` in the running one. Each has
-five overloads: the type of `outcome.output` follows from `output` and `output_optional`, and without `output` from the
-agent.
+`run` and `stream` drive the run in the event loop of another thread, `arun` and `astream` in the running one; the four
+that resume a run take its facts instead of a prompt. Each has five overloads: the type of `outcome.output` follows from
+`output` and `output_optional`, and without `output` from the agent.
+
+`BaseAgent` is an agent as those modules see it that make runs of one: chats, agents as tools, hand-overs, programs.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Unpack, overload
 
+from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.models import Model
+from toolspeak.run.agent_tools import AgentTools
 from toolspeak.run.approvals import Recorder
-from toolspeak.run.inputs import Choice
+from toolspeak.run.barrier import Durability
+from toolspeak.run.calling_run import CallingRun, OuterCall, Speaker
+from toolspeak.run.inputs import Choice, System, ToolChooser
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream
-from toolspeak.values.events import Compacted, Fact
+from toolspeak.tools import Context, Toolbox
+from toolspeak.values.events import Compacted, Fact, HandedOver, RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
@@ -29,6 +37,7 @@ else:
 T = TypeVar("T")
 
 Prompt: TypeAlias = str | Message | None
+Facts: TypeAlias = Sequence[Fact]
 
 
 class RunOptions(TypedDict, total=False):
@@ -51,214 +60,6 @@ class RunOptions(TypedDict, total=False):
     compacted: Compacted | None
 
 
-class Runnable(ABC, Generic[T_co]):
-    """Something that answers prompts: an agent, or a conversation with one. `T_co` is the type of its answers."""
-
-    @abstractmethod
-    def prepare(
-        self,
-        prompt: Prompt,
-        options: RunOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-    ) -> AgentRun[Any]:
-        """Build a run without starting it.
-
-        Args:
-            prompt: What is asked.
-            options: The options of the run.
-            output: The type that the answer must have; None for the agent's own.
-            output_optional: Whether the outcome may lack a typed answer.
-            watched: Whether somebody takes the events of the run as they happen.
-        """
-
-    @overload
-    def run(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[T_co]: ...
-    @overload
-    def run(
-        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Outcome[T_co | None]: ...
-    @overload
-    def run(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[T]: ...
-    @overload
-    def run(
-        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Outcome[T | None]: ...
-    @overload
-    def run(
-        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
-    ) -> Outcome[Any]: ...
-    def run(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[Any]:
-        """Ask, and wait for the answer.
-
-        Args:
-            prompt: What is asked.
-            output: The type that the answer must have, instead of the agent's own; `outcome.output` is an object of
-                that type.
-            output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
-            **options: `messages`, `tool_choice`, `limits`, `deps` and `record`; see `RunOptions`.
-
-        Returns:
-            The outcome. A run that stops early, at a limit for example, has an outcome like any other.
-
-        Raises:
-            ModelError: The endpoint failed; `error.outcome` has the run until then.
-            RunPaused: A call needs an approval, and the agent has no `approve` function.
-            OutputMissing: The run ended without the typed output; `error.outcome` has the run.
-        """
-        return self.prepare(prompt, options, output=output, output_optional=output_optional, watched=False).wait()
-
-    @overload
-    async def arun(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[T_co]: ...
-    @overload
-    async def arun(
-        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Outcome[T_co | None]: ...
-    @overload
-    async def arun(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[T]: ...
-    @overload
-    async def arun(
-        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Outcome[T | None]: ...
-    @overload
-    async def arun(
-        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
-    ) -> Outcome[Any]: ...
-    async def arun(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> Outcome[Any]:
-        """Ask, and wait for the answer in the running event loop; see `run`."""
-        run = self.prepare(prompt, options, output=output, output_optional=output_optional, watched=False)
-        return await run.finish()
-
-    @overload
-    def stream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Stream[Outcome[T_co]]: ...
-    @overload
-    def stream(
-        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Stream[Outcome[T_co | None]]: ...
-    @overload
-    def stream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> Stream[Outcome[T]]: ...
-    @overload
-    def stream(
-        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
-    ) -> Stream[Outcome[T | None]]: ...
-    @overload
-    def stream(
-        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
-    ) -> Stream[Outcome[Any]]: ...
-    def stream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> Stream[Outcome[Any]]:
-        """Ask, and iterate over the events as they happen; `stream.outcome` is there at the end. See `run`."""
-        return Stream(self.prepare(prompt, options, output=output, output_optional=output_optional))
-
-    @overload
-    def astream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> AsyncStream[Outcome[T_co]]: ...
-    @overload
-    def astream(
-        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
-    ) -> AsyncStream[Outcome[T_co | None]]: ...
-    @overload
-    def astream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[RunOptions],
-    ) -> AsyncStream[Outcome[T]]: ...
-    @overload
-    def astream(
-        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
-    ) -> AsyncStream[Outcome[T | None]]: ...
-    @overload
-    def astream(
-        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
-    ) -> AsyncStream[Outcome[Any]]: ...
-    def astream(
-        self,
-        prompt: Prompt = None,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> AsyncStream[Outcome[Any]]:
-        """Ask, and iterate over the events in the running event loop; see `stream`."""
-        return AsyncStream(self.prepare(prompt, options, output=output, output_optional=output_optional))
-
-
-# The methods that resume a run, with their types: as in `runnable.py`, with facts instead of a prompt.
-
-
 class ResumeOptions(TypedDict, total=False):
     """The options with which a run is resumed. Its tool choice is among its facts, and so are its limits.
 
@@ -276,59 +77,165 @@ class ResumeOptions(TypedDict, total=False):
     limits: Limits | None
 
 
-class Resumable(ABC, Generic[T_co]):
-    """Something that goes on with a run from its facts."""
+class Run(RunOptions, total=False):
+    """The options of a run whose outcome has the output."""
+
+    output_optional: Literal[False]
+
+
+class MayRun(RunOptions, total=False):
+    """The options of a run whose outcome may lack the output."""
+
+    output_optional: bool
+
+
+class Resume(ResumeOptions, total=False):
+    """The options to resume a run whose outcome has the output."""
+
+    output_optional: Literal[False]
+
+
+class MayResume(ResumeOptions, total=False):
+    """The options to resume a run whose outcome may lack the output."""
+
+    output_optional: bool
+
+
+class RunSetup(TypedDict, total=False):
+    """How a run is built, beside the options of the user.
+
+    Attributes:
+        output: The type that the answer must have; None for the agent's own.
+        output_optional: Whether the outcome may lack a typed answer.
+        watched: Whether somebody takes the events of the run as they happen; True if it is left out.
+        on_end: Called with the outcome.
+        outer: The call of another run that this run is a part of.
+        earlier: The start of the run before this one in a conversation, which keeps its dialect.
+        durability: What makes the run durable.
+    """
+
+    output: Any
+    output_optional: bool
+    watched: bool
+    on_end: Callable[[Outcome[Any]], None]
+    outer: OuterCall
+    earlier: RunStarted | None
+    durability: Durability | None
+
+
+class Runnable(ABC, Generic[T_co]):
+    """Something that answers prompts: an agent, or a conversation with one. `T_co` is the type of its answers."""
 
     @abstractmethod
-    def prepare_resume(
-        self,
-        facts: Sequence[Fact],
-        options: ResumeOptions,
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        watched: bool = True,
-    ) -> AgentRun[Any]:
-        """Build a run that goes on from the facts and has not begun; see `Runnable.prepare`."""
+    def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
+        """Build a run without starting it."""
+
+    @abstractmethod
+    def prepare_resume(self, facts: Facts, options: ResumeOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
+        """Build a run that goes on from the facts, without starting it."""
 
     @overload
-    def resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[T_co]: ...
+    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]) -> Outcome[T_co]: ...
     @overload
-    def resume(
-        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]) -> Outcome[T_co | None]: ...
+    @overload
+    def run(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[Run]) -> Outcome[T]: ...
+    @overload
+    def run(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[MayRun]) -> Outcome[T | None]: ...
+    @overload
+    def run(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Outcome[Any]: ...
+    def run(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Outcome[Any]:
+        """Ask, and wait for the answer.
+
+        Args:
+            prompt: What is asked.
+            output: The type that the answer must have, instead of the agent's own; `outcome.output` is an object of
+                that type.
+            **options: `messages`, `tool_choice`, `limits`, `deps` and `record`; see `RunOptions`. With
+                `output_optional=True`, `outcome.output` is None, instead of raising `OutputMissing`, if the run ends
+                early.
+
+        Returns:
+            The outcome. A run that stops early, at a limit for example, has an outcome like any other.
+
+        Raises:
+            ModelError: The endpoint failed; `error.outcome` has the run until then.
+            RunPaused: A call needs an approval, and the agent has no `approve` function.
+            OutputMissing: The run ended without the typed output; `error.outcome` has the run.
+        """
+        return self._prepare(prompt, output, options, watched=False).wait()
+
+    @overload
+    async def arun(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]) -> Outcome[T_co]: ...
+    @overload
+    async def arun(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
     ) -> Outcome[T_co | None]: ...
     @overload
-    def resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[T]: ...
+    async def arun(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[Run]) -> Outcome[T]: ...
     @overload
-    def resume(
-        self, facts: Sequence[Fact], *, output: type[T], output_optional: bool, **options: Unpack[ResumeOptions]
-    ) -> Outcome[T | None]: ...
+    async def arun(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[MayRun]) -> Outcome[T | None]: ...
     @overload
-    def resume(
-        self, facts: Sequence[Fact], *, output: Any, output_optional: bool = False, **options: Unpack[ResumeOptions]
-    ) -> Outcome[Any]: ...
-    def resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[Any]:
+    async def arun(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Outcome[Any]: ...
+    async def arun(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Outcome[Any]:
+        """Ask, and wait for the answer in the running event loop; see `run`."""
+        return await self._prepare(prompt, output, options, watched=False).finish()
+
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]
+    ) -> Stream[Outcome[T_co]]: ...
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
+    ) -> Stream[Outcome[T_co | None]]: ...
+    @overload
+    def stream(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[Run]) -> Stream[Outcome[T]]: ...
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: type[T], **options: Unpack[MayRun]
+    ) -> Stream[Outcome[T | None]]: ...
+    @overload
+    def stream(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Stream[Outcome[Any]]: ...
+    def stream(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Stream[Outcome[Any]]:
+        """Ask, and iterate over the events as they happen; `stream.outcome` is there at the end. See `run`."""
+        return Stream(self._prepare(prompt, output, options, watched=True))
+
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]
+    ) -> AsyncStream[Outcome[T_co]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
+    ) -> AsyncStream[Outcome[T_co | None]]: ...
+    @overload
+    def astream(self, prompt: Prompt = None, *, output: type[T], **options: Unpack[Run]) -> AsyncStream[Outcome[T]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: type[T], **options: Unpack[MayRun]
+    ) -> AsyncStream[Outcome[T | None]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]
+    ) -> AsyncStream[Outcome[Any]]: ...
+    def astream(
+        self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]
+    ) -> AsyncStream[Outcome[Any]]:
+        """Ask, and iterate over the events in the running event loop; see `stream`."""
+        return AsyncStream(self._prepare(prompt, output, options, watched=True))
+
+    @overload
+    def resume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume]) -> Outcome[T_co]: ...
+    @overload
+    def resume(self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]) -> Outcome[T_co | None]: ...
+    @overload
+    def resume(self, facts: Facts, *, output: type[T], **options: Unpack[Resume]) -> Outcome[T]: ...
+    @overload
+    def resume(self, facts: Facts, *, output: type[T], **options: Unpack[MayResume]) -> Outcome[T | None]: ...
+    @overload
+    def resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Outcome[Any]: ...
+    def resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Outcome[Any]:
         """Go on with a run from its facts, and wait for the answer.
 
         The run may have paused, may have failed, or may have been cut off with the process it ran in.
@@ -336,132 +243,126 @@ class Resumable(ABC, Generic[T_co]):
         Args:
             facts: The facts, as `RunPaused`, an outcome or a recorder has them.
             output: The type of the answer, if the run was started with another than the agent's own.
-            output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
-            **options: `approvals`, `deps`, `record` and `limits`; see `ResumeOptions`.
+            **options: `approvals`, `deps`, `record` and `limits`; see `ResumeOptions`, and `run`.
         """
-        run = self.prepare_resume(facts, options, output=output, output_optional=output_optional, watched=False)
-        return run.wait()
+        return self._prepare_resume(facts, output, options, watched=False).wait()
 
     @overload
-    async def aresume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[T_co]: ...
+    async def aresume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume]) -> Outcome[T_co]: ...
     @overload
     async def aresume(
-        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
     ) -> Outcome[T_co | None]: ...
     @overload
-    async def aresume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[T]: ...
+    async def aresume(self, facts: Facts, *, output: type[T], **options: Unpack[Resume]) -> Outcome[T]: ...
     @overload
-    async def aresume(
-        self, facts: Sequence[Fact], *, output: type[T], output_optional: bool, **options: Unpack[ResumeOptions]
-    ) -> Outcome[T | None]: ...
+    async def aresume(self, facts: Facts, *, output: type[T], **options: Unpack[MayResume]) -> Outcome[T | None]: ...
     @overload
-    async def aresume(
-        self, facts: Sequence[Fact], *, output: Any, output_optional: bool = False, **options: Unpack[ResumeOptions]
-    ) -> Outcome[Any]: ...
-    async def aresume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Outcome[Any]:
+    async def aresume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Outcome[Any]: ...
+    async def aresume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Outcome[Any]:
         """Go on with a run, and wait for the answer in the running event loop; see `resume`."""
-        run = self.prepare_resume(facts, options, output=output, output_optional=output_optional, watched=False)
-        return await run.finish()
+        return await self._prepare_resume(facts, output, options, watched=False).finish()
 
     @overload
     def stream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
+        self, facts: Facts, *, output: None = None, **options: Unpack[Resume]
     ) -> Stream[Outcome[T_co]]: ...
     @overload
     def stream_resume(
-        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
     ) -> Stream[Outcome[T_co | None]]: ...
     @overload
-    def stream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Stream[Outcome[T]]: ...
+    def stream_resume(self, facts: Facts, *, output: type[T], **options: Unpack[Resume]) -> Stream[Outcome[T]]: ...
     @overload
     def stream_resume(
-        self, facts: Sequence[Fact], *, output: type[T], output_optional: bool, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: type[T], **options: Unpack[MayResume]
     ) -> Stream[Outcome[T | None]]: ...
     @overload
-    def stream_resume(
-        self, facts: Sequence[Fact], *, output: Any, output_optional: bool = False, **options: Unpack[ResumeOptions]
-    ) -> Stream[Outcome[Any]]: ...
-    def stream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[ResumeOptions],
-    ) -> Stream[Outcome[Any]]:
+    def stream_resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Stream[Outcome[Any]]: ...
+    def stream_resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Stream[Outcome[Any]]:
         """Go on with a run, and iterate over its new events; `stream.outcome` is there at the end. See `resume`."""
-        return Stream(self.prepare_resume(facts, options, output=output, output_optional=output_optional))
+        return Stream(self._prepare_resume(facts, output, options, watched=True))
 
     @overload
     def astream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: None = None,
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
+        self, facts: Facts, *, output: None = None, **options: Unpack[Resume]
     ) -> AsyncStream[Outcome[T_co]]: ...
     @overload
     def astream_resume(
-        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
     ) -> AsyncStream[Outcome[T_co | None]]: ...
     @overload
     def astream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: type[T],
-        output_optional: Literal[False] = False,
-        **options: Unpack[ResumeOptions],
+        self, facts: Facts, *, output: type[T], **options: Unpack[Resume]
     ) -> AsyncStream[Outcome[T]]: ...
     @overload
     def astream_resume(
-        self, facts: Sequence[Fact], *, output: type[T], output_optional: bool, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: type[T], **options: Unpack[MayResume]
     ) -> AsyncStream[Outcome[T | None]]: ...
     @overload
     def astream_resume(
-        self, facts: Sequence[Fact], *, output: Any, output_optional: bool = False, **options: Unpack[ResumeOptions]
+        self, facts: Facts, *, output: Any, **options: Unpack[MayResume]
     ) -> AsyncStream[Outcome[Any]]: ...
     def astream_resume(
-        self,
-        facts: Sequence[Fact],
-        *,
-        output: Any = None,
-        output_optional: bool = False,
-        **options: Unpack[ResumeOptions],
+        self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]
     ) -> AsyncStream[Outcome[Any]]:
         """Go on with a run, and iterate over its new events in the running event loop; see `stream_resume`."""
-        return AsyncStream(self.prepare_resume(facts, options, output=output, output_optional=output_optional))
+        return AsyncStream(self._prepare_resume(facts, output, options, watched=True))
+
+    def _prepare(self, prompt: Prompt, output: Any, options: MayRun, *, watched: bool) -> AgentRun[Any]:
+        optional = options.pop("output_optional", False)
+        return self.prepare(prompt, options, output=output, output_optional=optional, watched=watched)
+
+    def _prepare_resume(self, facts: Facts, output: Any, options: MayResume, *, watched: bool) -> AgentRun[Any]:
+        optional = options.pop("output_optional", False)
+        return self.prepare_resume(facts, options, output=output, output_optional=optional, watched=watched)
+
+
+class BaseAgent(Runnable[T_co]):
+    """An agent: its models, its tools and its options; see `Agent`."""
+
+    models: tuple[Model, ...]
+    model: Model
+    output: Any
+    system: System | None
+    choose_tools: ToolChooser | None
+    tool_choice: Choice
+    parallel_tool_calls: bool
+    limits: Limits
+    deps: Any
+    tool_timeout: float | None
+    tool_budget: int | None
+    code: bool | SandboxLimits
+    _tools: AgentTools
+
+    @abstractmethod
+    async def build_speaker(self, context: Context[Any], run: CallingRun, handed: HandedOver | None = None) -> Speaker:
+        """Build what lets this agent go on with the conversation of a run.
+
+        Args:
+            context: The context of the call that hands the conversation over.
+            run: The run.
+            handed: What was recorded when the conversation was handed over, if the run is resumed.
+        """
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """All tools. MCP servers among them that have not started are started, and this waits until they have."""
+        return self._tools.load()
+
+    @property
+    def own_tools(self) -> Toolbox:
+        """The tools that are not those of MCP servers."""
+        return self._tools.own
+
+    @property
+    def _fixed_tools(self) -> Toolbox | None:
+        """The tools of every run; None if only a run can tell them."""
+        return None if self.choose_tools else self._tools.loaded
+
+    def graph(self) -> str:
+        """Draw the models and the tools as a mermaid flowchart."""
+        from toolspeak.run.graph import GraphStep, draw_flowchart
+
+        label = ", else ".join(model.name for model in self.models)
+        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])

@@ -1,25 +1,17 @@
-"""`RunningCalls`: the calls of a run that are under way."""
+"""`RunningCalls`: the calls of a run that are under way, and what their functions report."""
 
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING
 
-from toolspeak.execution import Executor, RunningCall
+from toolspeak.execution import RunningCall
 from toolspeak.loop import words
-from toolspeak.run.barrier import CommitBarrier
+from toolspeak.run.calling_run import CALLING_RUN, CallingRun
 from toolspeak.values.errors import ToolsChanged
-from toolspeak.values.events import ToolFinished, ToolProgress
+from toolspeak.values.events import Interrupted, ToolFinished, ToolProgress
 from toolspeak.values.messages import ToolCall, ToolResult
-
-if TYPE_CHECKING:
-    from toolspeak.run.driver import Driver
-
-# `CallProgress`: makes events of what the function of a call reports.
-
 
 MIN_INTERVAL_SECONDS = 0.1
 """The time between two reports of a call that are passed on."""
@@ -81,51 +73,36 @@ class CallProgress:
             self._put(ToolProgress(call_id=self._call_id, done=done, total=total, text=text[:MAX_TEXT_CHARS]))
 
 
-CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
-"""The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
-
-
 class RunningCalls:
-    """Starts calls when their facts are committed, and puts their results into the inbox of the driver.
+    """Starts calls when their facts are committed, and puts their results into the inbox of the run."""
 
-    Attributes:
-        executor: Runs the calls.
-    """
-
-    def __init__(
-        self,
-        executor: Executor,
-        barrier: CommitBarrier,
-        put: Callable[[ToolFinished], None],
-        end_run: Callable[[ToolsChanged], None],
-    ) -> None:
-        self.executor = executor
-        self._barrier = barrier
+    def __init__(self, run: CallingRun, put: Callable[[ToolFinished], None]) -> None:
+        self._run = run
         self._put = put
-        self._end_run = end_run
         self._running: dict[str, RunningCall] = {}
 
-    def start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
+    def start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int) -> None:
         """Start calls of a turn, whose arguments may refer to the results."""
-        if self._barrier.is_durable:
+        if self._run.barrier.is_durable:
             for call in calls:
-                self._barrier.launch(call.id, partial(self._start, (call,), results, turn, driver))
+                self._run.barrier.launch(call.id, partial(self._start, (call,), results, turn))
         else:
-            self._start(calls, results, turn, driver)
+            self._start(calls, results, turn)
 
-    def _start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
-        outside = CALLING_RUN.set(driver)
-        on_start = None if driver.trace is None else driver.trace.enter_call
+    def _start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int) -> None:
+        run, executor = self._run, self._run.speaker.executor
+        outside = CALLING_RUN.set(run)
+        on_start = None if run.trace is None else run.trace.enter_call
         for call in calls:
             finish, report = self._finish, None
-            if self.executor.takes_context(call.name):
-                progress = CallProgress(call.id, driver.take_event)
+            if executor.takes_context(call.name):
+                progress = CallProgress(call.id, run.take_event)
                 finish, report = partial(self._finish_reporting, progress), progress.report
-            running = self.executor.prepare(call, results, turn, finish, on_start, report)
+            running = executor.prepare(call, results, turn, finish, on_start, report)
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)
-        self.executor.start_quick_calls()
+        executor.start_quick_calls()
 
     def _finish_reporting(self, progress: CallProgress, result: ToolResult) -> None:
         progress.finish()
@@ -133,15 +110,16 @@ class RunningCalls:
 
     def _finish(self, result: ToolResult) -> None:
         self._running.pop(result.call_id, None)
-        error = self.executor.exceptions.get(result.call_id) if result.error is not None else None
+        error = self._run.speaker.executor.exceptions.get(result.call_id) if result.error is not None else None
         if isinstance(error, ToolsChanged) and error.server is not None:  # started again, with other tools
-            self._end_run(error)
+            reason = f"the MCP server {error.server} has changed its tools"
+            self._run.end_with_fault(error, Interrupted(cause="endpoint", detail=reason))
         self._put(ToolFinished(result=result))
 
     def cancel(self, call_id: str) -> None:
         """Cancel a call; it still gets a result."""
-        if self._barrier.drop(call_id):
-            self._finish(ToolResult(call_id=call_id, error=words.RUN_STOPPED, ran=False))
+        if self._run.barrier.drop(call_id):
+            self._finish(ToolResult(call_id=call_id, error=words.RUN_STOPPED, ran=False, reason="not_allowed"))
         running = self._running.pop(call_id, None)
         if running is not None:
             running.cancel()
@@ -150,10 +128,4 @@ class RunningCalls:
         """Cancel all calls, because the run has ended."""
         for running in list(self._running.values()):
             running.cancel()
-        self.executor.rest()
-
-    def replace_executor(self, executor: Executor) -> None:
-        """Let another executor run the calls from here on; it gets what the old one knows."""
-        executor.exceptions.update(self.executor.exceptions)
-        executor.tasks.update(self.executor.tasks)
-        self.executor = executor
+        self._run.speaker.executor.rest()

@@ -1,40 +1,34 @@
-"""The tools `help` and `find_tools`, by which a model learns more of tools than its budget lets it see."""
+"""Tools by which a model learns what it is not shown: `help` and `find_tools` for tools, `recall` for the conversation.
+
+The names of `help` and `find_tools` are recorded with the run, since a tool of the user's may have the names or even
+the descriptions of these. A tool that is not shown can still be called.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from toolspeak.dialects import PYTHON, Dialect
 from toolspeak.dialects.slim_tools import HELP, HELP_DESCRIPTION, find_free_name
 from toolspeak.dialects.tool_selection import FIND, describe_find_tool, explain_tool, find_names, say_found
 from toolspeak.loop.recall import RECALL, read_earlier
-from toolspeak.run.running_calls import CALLING_RUN
-from toolspeak.run.turn_request import list_searched
+from toolspeak.run.calling_run import CALLING_RUN, CallingRun
 from toolspeak.tools import Tool, Toolbox
 from toolspeak.values.errors import ToolError
 from toolspeak.values.spec import ToolSpec
 
-if TYPE_CHECKING:
-    from toolspeak.run.driver import Driver
-
-# The function behind `recall`, the tool that returns what a model is no longer shown of its conversation.
-
 
 async def recall(handle: str, start: int = 0) -> str:
     """Return an earlier part of the conversation of the run that makes this call."""
-    driver = CALLING_RUN.get()
-    if driver is None or driver.state.compacted is None:
+    run = CALLING_RUN.get()
+    if run is None or run.state.compacted is None:
         raise ToolError("there is nothing to recall: the whole conversation is shown")
-    state = driver.state
-    before = state.history[: state.turn.history_start]
-    return read_earlier(before, driver.state.compacted.through, handle, start, driver.recalled_chars)
+    before = run.state.history[: run.state.turn.history_start]
+    return read_earlier(before, run.state.compacted.through, handle, start, run.recalled_chars)
 
 
-RECALL_TOOL = Tool(recall, name=RECALL.name, description=RECALL.description, effect=RECALL.effect)
-
-OWN_TOOLS = Toolbox([RECALL_TOOL])
+OWN_TOOLS = Toolbox([Tool(recall, name=RECALL.name, description=RECALL.description, effect=RECALL.effect)])
 """Tools that a run may offer its model beside those of the agent."""
-
 
 SearchFunction: TypeAlias = Callable[[str], Awaitable[str]]
 
@@ -42,9 +36,7 @@ SearchFunction: TypeAlias = Callable[[str], Awaitable[str]]
 def add_search_tools(toolbox: Toolbox, recorded: Sequence[str] = ()) -> Toolbox:
     """Return the tools of a run with those that help to find them.
 
-    Args:
-        toolbox: The tools.
-        recorded: The names that the model knows from the part of the run that is resumed; without them, free ones.
+    These have the names that the model knows from the part of the run that is resumed, or else free ones.
 
     Raises:
         UsageError: One of the tools has a recorded name.
@@ -53,12 +45,7 @@ def add_search_tools(toolbox: Toolbox, recorded: Sequence[str] = ()) -> Toolbox:
 
 
 def add_program_search_tools(toolbox: Toolbox, functions: Mapping[str, ToolSpec]) -> Toolbox:
-    """Return the tools of a program with those that help to find them, which name and show them as functions.
-
-    Args:
-        toolbox: The tools.
-        functions: The tools by the names that they have in a program.
-    """
+    """Return the tools of a program with those that help to find them, by the names that they have in the program."""
     specs = {spec.name: spec for spec in rename_tools(functions)}
     function_names = {spec.name: name for name, spec in functions.items()}
 
@@ -100,13 +87,13 @@ def _add(toolbox: Toolbox, explain: SearchFunction, find: SearchFunction, record
 
 async def _help(tool: str) -> str:
     """Return the whole description of a tool of the run that makes this call."""
-    driver = _find_driver()
-    return _explain(tool, {spec.name: spec for spec in list_searched(driver.state)}, driver.dialect)
+    run = _find_run()
+    return _explain(tool, {spec.name: spec for spec in run.state.searched_specs}, run.speaker.dialect)
 
 
 async def _find_tools(query: str) -> str:
     """Find tools of the run that makes this call."""
-    return say_found(find_names(list_searched(_find_driver().state), query))
+    return say_found(find_names(_find_run().state.searched_specs, query))
 
 
 def _explain(name: str, tools: Mapping[str, ToolSpec], dialect: Dialect) -> str:
@@ -116,8 +103,8 @@ def _explain(name: str, tools: Mapping[str, ToolSpec], dialect: Dialect) -> str:
     return text
 
 
-def _find_driver() -> "Driver":
-    driver = CALLING_RUN.get()
-    if driver is None:
+def _find_run() -> CallingRun:
+    run = CALLING_RUN.get()
+    if run is None:
         raise ToolError("only the model of a run can ask about its tools")
-    return driver
+    return run

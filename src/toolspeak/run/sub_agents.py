@@ -17,33 +17,25 @@ shared between the two:
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from toolspeak.execution.outcome import format_error
-from toolspeak.run.approvals import Approver, call_function
-from toolspeak.run.barrier import Durability
-from toolspeak.run.inbox import DELTAS
+from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
-from toolspeak.run.running_calls import CALLING_RUN
+from toolspeak.run.run import AgentRun
+from toolspeak.run.runnable import BaseAgent
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
 from toolspeak.values.errors import RunPaused, ToolError, UsageError
-from toolspeak.values.events import CallReady, Event, Fact, Interrupted, NestedDelta, NestedFact, join_ids
-from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, ToolCall
+from toolspeak.values.events import Fact, Interrupted
+from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
 from toolspeak.values.spec import Effect
 
 if TYPE_CHECKING:
-    from toolspeak.run.agent import Agent
-    from toolspeak.run.driver import Driver
-    from toolspeak.run.run import AgentRun
     from toolspeak.telemetry import Tracing
     from toolspeak.telemetry.tracing import AnyTrace
-
-Number = TypeVar("Number", int, float)
 
 SUB_AGENT_TIMEOUT_SECONDS = 3600.0
 """After how long an agent that is a tool is given up, if nothing else is asked for."""
@@ -52,94 +44,8 @@ CONTEXT_NAME = "run_context"
 """The parameter through which the function of the tool gets the `Context` of its call."""
 
 
-class OuterCall(NamedTuple):
-    """The call that makes an inner run, and the driver of the run that made the call."""
-
-    driver: "Driver"
-    call_id: str
-
-    def publish(self, event: Event) -> None:
-        """Make an event of the inner run one of the outer run."""
-        path = (self.call_id, *event.path) if isinstance(event, NestedDelta | NestedFact) else (self.call_id,)
-        own = event.event if isinstance(event, NestedDelta | NestedFact) else event
-        if isinstance(own, DELTAS):
-            self.driver.take_event(NestedDelta(path=path, event=own))
-        else:
-            self.driver.take_event(NestedFact(path=path, event=own))
-
-    @property
-    def durability(self) -> Durability | None:
-        """What makes the inner run durable: its facts are facts of the outer run, which commits them."""
-        barrier = self.driver.barrier
-        if not barrier.is_durable:
-            return None
-
-        async def commit(_: Sequence[Event]) -> None:
-            await barrier.wait()
-
-        return Durability(run_id="", commit=commit)
-
-    @property
-    def approve(self) -> Approver | None:
-        """The outer run's way to ask about calls of the inner run, whose ids then begin with that of this call."""
-        outer = self.driver.approve
-        if outer is None:
-            return None
-
-        async def approve(call: ToolCall) -> bool | str:
-            return await call_function(outer, self.rename(call))
-
-        return approve
-
-    def rename(self, call: ToolCall) -> ToolCall:
-        """Return a call of the inner run with the id by which the outer run knows it."""
-        return ToolCall(id=join_ids((self.call_id,), call.id), name=call.name, arguments=call.arguments)
-
-    def restrict(self, limits: Limits) -> Limits:
-        """Return the limits of the inner run: its own, within what the outer run has left."""
-        state = self.driver.state
-        outer = state.run.limits if state.run is not None else limits
-        used = state.usage.input_tokens + state.usage.output_tokens
-        left = None if outer.tokens is None else max(outer.tokens - used, 0)
-        depth = None if outer.depth is None else outer.depth - 1
-        return replace(
-            limits,
-            tokens=_lower(limits.tokens, left),
-            cost=_lower(limits.cost, _find_cost_left(outer.cost, state.cost)),
-            depth=_lower(limits.depth, depth),
-        )
-
-    def collect_facts(self) -> list[Fact]:
-        """Return the facts of the inner run, if the outer run was resumed while the call was under way."""
-        facts: list[Fact] = []
-        for fact in self.driver.facts:
-            if isinstance(fact, CallReady) and fact.call.id == self.call_id:
-                facts.clear()  # an earlier message had a call of the same id, and was discarded
-            elif isinstance(fact, NestedFact) and fact.path[0] == self.call_id:
-                facts.append(fact.event if len(fact.path) == 1 else NestedFact(path=fact.path[1:], event=fact.event))
-        return facts
-
-
-def is_call_of(driver: "Driver", call_id: str, function: Callable[..., Any]) -> bool:
-    """Whether a call runs now in the run of a driver, and runs this very function."""
-    turn = driver.state.turn
-    call = turn.calls.get(call_id)
-    if call is None or call_id not in turn.running_ids or call.key.tool not in driver.toolbox:
-        return False
-    return driver.toolbox[call.key.tool].function is function
-
-
-def _find_cost_left(limit: float | None, spent: float | None) -> float | None:
-    """Return the dollars that are left: none if it is unknown what was spent."""
-    return None if limit is None else 0.0 if spent is None else max(limit - spent, 0.0)
-
-
-def _lower(one: Number | None, other: Number | None) -> Number | None:
-    return other if one is None else one if other is None else min(one, other)
-
-
 def build_agent_tool(
-    agent: "Agent[Any]",
+    agent: BaseAgent[Any],
     name: str,
     description: str,
     *,
@@ -149,7 +55,11 @@ def build_agent_tool(
     timeout: float | None,
 ) -> Tool[..., Any]:
     """Build the tool whose calls are runs of an agent; see `Agent.as_tool`."""
-    write = _take_prompt if prompt is None else prompt
+
+    def take_prompt(prompt: str) -> str:
+        return prompt
+
+    write = take_prompt if prompt is None else prompt
     signature = read_signature(write, name)
     if isinstance(signature.context, int):
         raise UsageError(f"{name}: the Context of the prompt function is positional-only; remove the / after it")
@@ -161,7 +71,11 @@ def build_agent_tool(
         text = await written if inspect.isawaitable(written) else written
         if not isinstance(text, str | Message):
             raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
-        return await _run_agent(agent, name, text, context, ask)
+        outer = find_outer_call(context, ask)
+        if context is None or outer is None:  # the tool was called from Python
+            return _read_answer(name, await agent.arun(text, output_optional=True))
+        prepare = partial(_prepare_inner_run, agent, name, text, context, outer)
+        return _read_answer(name, await finish_inner_run(outer, name, prepare))
 
     _copy_signature(write, ask, None if own_context else _find_context_type(agent))
     setattr(ask, AGENT_ATTRIBUTE, agent)
@@ -169,16 +83,10 @@ def build_agent_tool(
     return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
 
 
-def _take_prompt(prompt: str) -> str:
-    return prompt
-
-
-def _find_context_type(agent: "Agent[Any]") -> Any:
+def _find_context_type(agent: BaseAgent[Any]) -> Any:
     """Return the type of the `Context` that the tool of an agent takes, with the deps that the agent's tools need."""
-    needed = (
-        [] if agent.deps is not None else [tool.deps_type for tool in agent.own_tools if tool.deps_type is not None]
-    )
-    return Context[needed[0]] if needed else Context
+    needed = next((each.deps_type for each in agent.own_tools if each.deps_type is not None), None)
+    return Context if needed is None or agent.deps is not None else Context[needed]
 
 
 def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], context_type: Any) -> None:
@@ -194,61 +102,35 @@ def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], cont
     target.__doc__ = source.__doc__
 
 
-async def _run_agent(
-    agent: "Agent[Any]",
-    name: str,
-    prompt: str | Message,
-    context: Context[Any] | None,
-    function: Callable[..., Any],
-) -> Any:
-    """Run an agent as a part of the run that made the call, or on its own if the tool was called from Python."""
-    outer = find_outer_call(context, function)
-    if context is None or outer is None:
-        return _read_answer(name, await agent.arun(prompt, output_optional=True))
-    prepare = partial(_prepare_inner_run, agent, name, prompt, context, outer)
-    return _read_answer(name, await finish_inner_run(outer, name, prepare))
-
-
-def find_outer_call(context: Context[Any] | None, function: Callable[..., Any]) -> OuterCall | None:
-    """Return the call that runs this function now, and its run; None if the function was called from Python."""
-    driver = CALLING_RUN.get()
-    if context is None or driver is None or not is_call_of(driver, context.call_id, function):
-        return None
-    return OuterCall(driver, context.call_id)
-
-
-async def finish_inner_run(outer: OuterCall, name: str, prepare: Callable[[], "AgentRun[Any]"]) -> Outcome[Any]:
+async def finish_inner_run(outer: OuterCall, name: str, prepare: Callable[[], AgentRun[Any]]) -> Outcome[Any]:
     """Drive an inner run to its end. If it pauses, or the program is at fault, the outer run does the same."""
-    driver = outer.driver
     run: AgentRun[Any] | None = None
     try:
         run = prepare()
         return await run.finish()
     except RunPaused as paused:
-        driver.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
+        outer.run.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
     except BaseException as error:  # a function of the user's may exit the program
         is_usage_error = isinstance(error, UsageError)
         if not is_usage_error and (run is None or not run.failed_by_fault):
             raise
         cause = "endpoint" if is_usage_error else "cancelled"  # as in a run without inner runs
-        driver.end_with_fault(error, Interrupted(cause=cause, detail=f"{name} failed: {format_error(error)}"))
+        outer.run.end_with_fault(error, Interrupted(cause=cause, detail=f"{name} failed: {format_error(error)}"))
     return await asyncio.get_running_loop().create_future()  # the outer run pauses or ends, and cancels this call
 
 
 def _prepare_inner_run(
-    agent: "Agent[Any]", name: str, prompt: str | Message, context: Context[Any], outer: OuterCall
-) -> "AgentRun[Any]":
+    agent: BaseAgent[Any], name: str, prompt: str | Message, context: Context[Any], outer: OuterCall
+) -> AgentRun[Any]:
     """Build the run of an agent as a part of the run that made the call, from its nested facts if there are some."""
-    driver = outer.driver
+    streams = outer.run.speaker.streams
     deps = context.deps if agent.deps is None else agent.deps
     if facts := outer.collect_facts():
-        return agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=driver.streams, outer=outer)
+        return agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=streams, outer=outer)
     limits = outer.restrict(agent.limits)
     if limits.depth is not None and limits.depth < 0:
         raise ToolError(f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}")
-    return agent.prepare(
-        prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=driver.streams, outer=outer
-    )
+    return agent.prepare(prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=streams, outer=outer)
 
 
 def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
@@ -259,17 +141,8 @@ def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
     return outcome.text if outcome.output is None else outcome.output
 
 
-# How a run of an agent is traced: as its `tracer` says, or as a part of the run that it is an inner run of.
-
-
 def begin_trace(tracing: "Tracing | None", outer: OuterCall | None, facts: Sequence[Fact]) -> "AnyTrace | None":
-    """Return what traces a run; None if nothing does.
-
-    Args:
-        tracing: How the agent traces its runs.
-        outer: The call of another run that this run is a part of. If that is traced, so is this run, below the call.
-        facts: The facts of the run so far, if it is resumed.
-    """
-    if outer is not None and outer.driver.trace is not None:
-        return outer.driver.trace.inner(outer.call_id)
+    """Return what traces a run; None if nothing does. An inner run is traced below the call that made it."""
+    if outer is not None and outer.run.trace is not None:
+        return outer.run.trace.inner(outer.call_id)
     return None if tracing is None else tracing.begin_run(facts)

@@ -1,23 +1,21 @@
-"""What one turn needs: the conversation as the model is shown it, and the reader of its answer."""
+"""What one turn needs: the conversation as the model is shown it, and the reader of its answer.
+
+If the run has a budget for tools, the model is shown some of them. The budget is in the first fact of the run, and
+everything else follows from the conversation, so that a run that is resumed shows the same tools in the same places
+(`toolspeak.dialects.tool_selection`). When the conversation is compacted, the tools that the dropped messages had added
+move to the list at the beginning of the prompt.
+"""
 
 from collections.abc import MutableMapping, Sequence, Set
 
 from toolspeak.dialects import Dialect, Shown
 from toolspeak.dialects.tool_selection import ToolSelection, ToolView, select_tools
 from toolspeak.loop import AskModel, State
-from toolspeak.loop.compaction import show_history
+from toolspeak.loop.compaction import replace_system, show_history
 from toolspeak.loop.recall import RECALL
-from toolspeak.run.conversation import replace_system
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.events import RunStarted
 from toolspeak.values.messages import Message
-from toolspeak.values.spec import ToolSpec
-
-# Which tools of a run its model is shown, if the run has a budget for them.
-#
-# The budget is in the first fact of a run, and everything else follows from the conversation, so that a run that is
-# resumed shows the same tools in the same places (`toolspeak.dialects.tool_selection`). When the conversation is
-# compacted, the tools that the dropped messages had added move to the list at the beginning of the prompt.
 
 
 def view_run_tools(
@@ -32,17 +30,11 @@ def view_run_tools(
     return view, show_history(view.history, state.compacted, has_recall=state.has_recall)
 
 
-def list_searched(state: State) -> list[ToolSpec]:
-    """Return the tools that a model may be shown, in the order in which they are ranked when it is shown them."""
-    own = () if state.run is None else state.run.search_tools
-    return [spec for spec in state.specs.values() if spec.name not in own]
-
-
 def _select(state: State, dialect: Dialect, budget: int, kept: Sequence[str]) -> ToolSelection:
     names = state.run.search_tools if state.run is not None else ()
     help_tool, find_tool = [state.specs.get(name) for name in names] or (None, None)
     return select_tools(
-        list_searched(state), dialect, budget, state.history, help_tool=help_tool, find_tool=find_tool, kept=kept
+        state.searched_specs, dialect, budget, state.history, help_tool=help_tool, find_tool=find_tool, kept=kept
     )
 
 
@@ -83,12 +75,8 @@ def build_reader(
 ) -> TurnReader:
     """Build the reader of the answer.
 
-    Args:
-        state: The state of the run.
-        dialect: The dialect in which the model is asked.
-        action: What the model is asked for.
-        quotations: What tells which calls are quoted, by the names of dialects. It is kept here for the next turns.
-        discarded_ids: The ids of calls in messages that broke off, which must not be given again.
+    What tells which calls are quoted is kept in `quotations` for the next turns, by the names of dialects. The ids of
+    calls in messages that broke off, `discarded_ids`, must not be given again.
     """
     specs = tuple(state.specs.values())
     if (finder := quotations.get(dialect.name)) is None:

@@ -4,8 +4,10 @@
 >>> model = ScriptedModel([calls(("get_weather", {"city": "Oslo"})), says("It is cold in Oslo.")])
 
 `scripted.py` is the model, `clock.py` the clock. `cassettes.py` replays what an endpoint answered, `recorded_run.py`
-what a run was: its model, its tools, or both. The suites (`contract.py` and its neighbours) test models, dialects and
-stores of your own. None of it needs pytest.
+what a run was: its model, its tools, or both. `contracts.py` has suites that test models, dialects and stores of your
+own. None of it needs pytest. It may import every room but the command line and the servers.
+
+To add a rule that a model, a dialect or a store must keep: a test in its suite in `contracts.py`.
 """
 
 from toolspeak.testing.cassettes import CassetteMode, cassette

@@ -1,8 +1,18 @@
 """From a plain function to a tool: signature, docstring, schema, discovery, and arguments checked on the way in.
 
-function ── signature.py ── docstring.py ── schema.py ──► Tool ──► Toolbox
-                                                           │
+function ── signature.py ── docstring.py ── types.py, schema.py ──► Tool (function_tool.py) ──► Toolbox
+                                                                      │
 JSON arguments ── arguments.py ──► the function ──► results.py ──► JSON
+
+It imports `values` only (`discovery.py` also `settings.plugins`); pydantic and griffe with the first function that needs
+them. To add:
+- a kind of callable: `signature.py`; a docstring style: `docstring.py`
+- a type that needs no pydantic: `types.py`, with the property in `tests/tools/test_plain_types.py`; any other type:
+  `pydantic_types.py`; how a schema is made short for a model: `schema.py`
+- an option of a tool: `ToolOptions` in `function_tool.py`, and `ToolSpec`
+- a tool that a JSON schema describes, such as that of an MCP server: `schema_function.py`
+- a place to discover tools in: `discovery.py`
+- how a result looks to a model: `results.py`
 """
 
 from typing import TYPE_CHECKING

@@ -3,9 +3,8 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from enum import Enum
-from functools import update_wrapper
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
+from functools import partial, update_wrapper
+from typing import Any, Generic, NamedTuple, ParamSpec, TypedDict, TypeVar, Unpack, cast, overload
 
 from toolspeak.tools.arguments import Checker, is_recursive
 from toolspeak.tools.context import Context
@@ -19,19 +18,19 @@ from toolspeak.values.spec import Effect, Schema, ToolSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 
-class Unset(Enum):
-    """The type of `UNSET`: an option that was not given, which is something else than None."""
+class ToolOptions(TypedDict, total=False):
+    """The options of a tool; see `tool`. One that is left out is something else than one that is None."""
 
-    UNSET = "UNSET"
-
-    def __repr__(self) -> str:
-        return self.value
-
-
-UNSET = Unset.UNSET
+    name: str | None
+    description: str | None
+    effect: Effect
+    approve: bool
+    sequential: bool
+    timeout: float | None
+    max_output: int | None
+    raw: str | None
 
 
 class Bound(NamedTuple):
@@ -69,35 +68,33 @@ class Tool(Generic[P, R]):
     is_async: bool
     is_quick: bool = False
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        *,
-        name: str | Unset | None = UNSET,
-        description: str | Unset | None = UNSET,
-        effect: Effect | Unset = UNSET,
-        approve: bool | Unset = UNSET,
-        sequential: bool | Unset = UNSET,
-        timeout: float | Unset | None = UNSET,
-        max_output: int | Unset | None = UNSET,
-        raw: str | Unset | None = UNSET,
-    ) -> None:
+    def __init__(self, function: Callable[P, R], **options: Unpack[ToolOptions]) -> None:
+        if unknown := options.keys() - ToolOptions.__annotations__.keys():
+            raise TypeError(f"Tool() got an unexpected keyword argument {min(unknown)!r}")
         base: ToolSpec | None = None
         if isinstance(function, Tool):
             inner = cast("Tool[P, R]", function)
             function, base = inner.function, inner.spec
-        given = find_spec(function) if callable(function) else None
-        base = base or given
-        name = _choose(name, base.name if base else None)
-        description = _choose(description, base.description if base else None)
-        effect = _choose(effect, base.effect if base else "once")
-        approve = _choose(approve, base.approve if base else False)
-        sequential = _choose(sequential, base.sequential if base else False)
-        timeout = _choose(timeout, base.timeout if base else None)
-        max_output = _choose(max_output, base.max_output if base else None)
         if not callable(function):
             cure = "; give its as_tool(NAME)" if hasattr(function, "as_tool") else ""
             raise UsageError(f"a tool is made from a function, not from {type(function).__name__}{cure}")
+        given = find_spec(function)
+        inherited: ToolOptions = (
+            {}
+            if (base := base or given) is None
+            else {
+                "name": base.name,
+                "description": base.description,
+                "effect": base.effect,
+                "approve": base.approve,
+                "sequential": base.sequential,
+                "timeout": base.timeout,
+                "max_output": base.max_output,
+            }
+        )
+        chosen: ToolOptions = {**inherited, **options}
+        name, description, effect = chosen.get("name"), chosen.get("description"), chosen.get("effect", "once")
+        timeout, max_output = chosen.get("timeout"), chosen.get("max_output")
         if effect not in ("read", "idempotent", "once"):
             raise UsageError(f"effect is 'read', 'idempotent' or 'once', not {effect!r}")
         if timeout is not None and not timeout > 0:
@@ -105,10 +102,10 @@ class Tool(Generic[P, R]):
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
         signature = read_signature(function, name) if given is None else build_signature(function, name or given.name)
-        if not isinstance(raw, Unset):
+        raw = base.raw if base else None
+        if "raw" in options:
             # `raw` is the name in the function, and `spec.raw` the name that the model is shown.
-            raw = next((each.key for each in signature.parameters if each.name == raw), raw)
-        raw = _choose(raw, base.raw if base else None)
+            raw = next((each.key for each in signature.parameters if each.name == options["raw"]), options["raw"])
         documented = read_docstring(signature.docstring)
         self.function = function
         self.is_async = signature.is_async
@@ -127,8 +124,8 @@ class Tool(Generic[P, R]):
                 parameters=self._checker.schema if given else drop_enum_names(self._checker.schema),
                 returns=returns,
                 effect=effect,
-                approve=approve,
-                sequential=sequential,
+                approve=chosen.get("approve", False),
+                sequential=chosen.get("sequential", False),
                 timeout=timeout,
                 max_output=max_output,
                 raw=raw,
@@ -188,22 +185,7 @@ class Tool(Generic[P, R]):
         return Bound(tuple(args), kwargs)
 
 
-def _choose(given: T | Unset, inherited: T) -> T:
-    return inherited if isinstance(given, Unset) else given
-
-
 def _build_checker(signature: Signature, documented: Mapping[str, str]) -> Checker:
-    full, validators = _build_parameters(signature, documented)
-    return Checker(
-        tool=signature.name,
-        validators=validators,
-        required=tuple(full.get("required", ())),
-        schema=full,
-        is_recursive=is_recursive(full.get("$defs", {})),
-    )
-
-
-def _build_parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     defs: dict[str, Schema] = {}
@@ -224,7 +206,13 @@ def _build_parameters(signature: Signature, documented: Mapping[str, str]) -> tu
             shown.update(_describe_default(parameter, info))
         properties[parameter.key] = shown
         validators[parameter.key] = info.validator
-    return build_parameter_schema(properties, required, defs), validators
+    return Checker(
+        tool=signature.name,
+        validators=validators,
+        required=tuple(required),
+        schema=build_parameter_schema(properties, required, defs),
+        is_recursive=is_recursive(defs),
+    )
 
 
 def _describe_default(parameter: Parameter, info: TypeInfo) -> dict[str, Any]:
@@ -247,46 +235,10 @@ def _build_return_schema(annotation: Any, text: str) -> Schema | None:
 
 
 @overload
-def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 @overload
-def tool(
-    *,
-    name: str | None = ...,
-    description: str | None = ...,
-    effect: Effect = ...,
-    approve: bool = ...,
-    sequential: bool = ...,
-    timeout: float | None = ...,
-    max_output: int | None = ...,
-    raw: str | None = ...,
-) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
-@overload
-def tool(
-    function: Callable[P, R],
-    /,
-    *,
-    name: str | None = ...,
-    description: str | None = ...,
-    effect: Effect = ...,
-    approve: bool = ...,
-    sequential: bool = ...,
-    timeout: float | None = ...,
-    max_output: int | None = ...,
-    raw: str | None = ...,
-) -> Tool[P, R]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | Unset | None = UNSET,
-    description: str | Unset | None = UNSET,
-    effect: Effect | Unset = UNSET,
-    approve: bool | Unset = UNSET,
-    sequential: bool | Unset = UNSET,
-    timeout: float | Unset | None = UNSET,
-    max_output: int | Unset | None = UNSET,
-    raw: str | Unset | None = UNSET,
-) -> Any:
+def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> Tool[P, R]: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
     """Make a tool with options that a signature cannot express. A plain function can be used as a tool without it.
 
     Args:
@@ -309,21 +261,7 @@ def tool(
         >>> population.name, population.spec.effect
         ('population', 'read')
     """
-
-    def make(made_from: Callable[..., Any]) -> Tool[..., Any]:
-        return Tool(
-            made_from,
-            name=name,
-            description=description,
-            effect=effect,
-            approve=approve,
-            sequential=sequential,
-            timeout=timeout,
-            max_output=max_output,
-            raw=raw,
-        )
-
-    return make if function is None else make(function)
+    return partial(Tool, **options) if function is None else Tool(function, **options)
 
 
 def as_tool(function: "Callable[..., Any] | Tool[..., Any]") -> Tool[..., Any]:

@@ -80,7 +80,8 @@ class CallIds:
 
 
 NOT_RUN = "not run:"
-"""How the error of a call begins that was not allowed to run; see `toolspeak.loop.words`."""
+"""How the error of a call begins that was not allowed to run, where the result does not say so by its `reason`: in
+conversations that were saved before results had one, or that a client of the gateway sends."""
 
 SEARCHED_CHARS_PER_CHAR = 8
 MIN_SEARCHED_CHARS = 20_000
@@ -421,6 +422,8 @@ def _was_allowed(call: ToolCall, result: Result) -> bool:
     """Whether a call was allowed to run. Malformed calls, which have no arguments in the history, were not."""
     if not result.is_error:
         return True
+    if result.reason:
+        return False
     return bool(call.arguments) and not any(_text_of(part).startswith(NOT_RUN) for part in result.content)
 
 

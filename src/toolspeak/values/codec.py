@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, g
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Delta, Event, Fact
-from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref
+from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, ToolResult
 from toolspeak.values.spec import Schema
 
 FORMAT = 1
@@ -187,6 +187,8 @@ def _encode(value: Any) -> Any:
     for name, encode_field in encoders:
         field = getattr(value, name)
         result[name] = field if encode_field is None else encode_field(field)
+    if isinstance(value, ToolResult | Result) and not value.reason:
+        del result["reason"]  # a line without a reason is written as before there was one
     return result
 
 

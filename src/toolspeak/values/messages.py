@@ -96,6 +96,10 @@ class Media:
             )
 
 
+Refusal: TypeAlias = Literal["", "not_allowed", "beyond_limit"]
+"""Why a call was not run: it was not allowed to, or it came after the last call that was."""
+
+
 @frozen
 class ToolResult:
     """The result of a call.
@@ -106,6 +110,7 @@ class ToolResult:
         error: What went wrong, in words for the model.
         ran: Whether the function was called; false for a call with invalid arguments, for example.
         media: Images and other media that the function returned.
+        reason: Why the loop did not let the call run; "" if it did.
     """
 
     call_id: str
@@ -113,6 +118,7 @@ class ToolResult:
     error: str | None = None
     ran: bool = True
     media: tuple[Media, ...] = ()
+    reason: Refusal = ""
 
 
 @frozen
@@ -124,13 +130,14 @@ class Call:
 
 @frozen
 class Result:
-    """A result as the model sees it, cut to the output limit of the tool."""
+    """A result as the model sees it, cut to the output limit of the tool. `reason` is that of the `ToolResult`."""
 
     kind: ClassVar[Literal["result"]] = "result"
     call_id: str
     content: tuple[Text | Media, ...]
     is_error: bool = False
     extra: Extra | None = None
+    reason: Refusal = ""
 
 
 @frozen
