@@ -17,8 +17,8 @@ from toolspeak.tools import Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
-from toolspeak.values.messages import Message, ToolCall
 from toolspeak.values.log import LOG
+from toolspeak.values.messages import Message, ToolCall
 
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""

@@ -25,8 +25,8 @@ from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError
 from toolspeak.values.events import ENDED_WELL, Compacted, TurnEnded, Usage
-from toolspeak.values.messages import Message, Text, system, user
 from toolspeak.values.log import LOG
+from toolspeak.values.messages import Message, Text, system, user
 from toolspeak.values.pieces import Answer
 
 INSTRUCTIONS = "You write summaries of conversations, so that somebody else can go on with them."

@@ -57,8 +57,8 @@ from toolspeak.values.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.values.messages import ToolCall
 from toolspeak.values.log import LOG, log_end
+from toolspeak.values.messages import ToolCall
 
 if TYPE_CHECKING:
     from toolspeak.telemetry.tracing import AnyTrace

@@ -44,8 +44,8 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, system, user
 from toolspeak.values.log import LOG
+from toolspeak.values.messages import Message, system, user
 
 if TYPE_CHECKING:
     from toolspeak.settings import Settings
