@@ -25,7 +25,8 @@ from toolspeak.durable import Runs, Worker
 from toolspeak.page.access import PageAccess
 from toolspeak.page.app import build_page_server, page_app, serve_page
 from toolspeak.page.library import RunLibrary
-from toolspeak.page.sources import DurableStore, RecordFiles
+from toolspeak.page.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import Line, calls, says
 from toolspeak.values.events import Fact, Usage

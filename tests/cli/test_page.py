@@ -69,7 +69,7 @@ def test_what_cannot_be_shown_is_refused_in_words(tmp_path: Path, arguments: lis
 def test_the_page_is_served_without_what_only_other_commands_and_later_requests_need() -> None:
     script = (
         "import sys, toolspeak.cli.page, toolspeak.page.app, toolspeak.page.app\n"
-        "import toolspeak.page.sources\n"
+        "import toolspeak.page.record_files\n"
         "slow = {'rich', 'pydantic', 'prompt_toolkit', 'aiohttp', 'sqlite3', 'toolspeak.dialects', 'toolspeak.loop'}\n"
         "print(*sorted(slow & set(sys.modules)))"
     )

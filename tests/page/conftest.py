@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from toolspeak.page.sources import RecordFiles
+from toolspeak.page.record_files import RecordFiles
 
 from .hosting import HostedPage, hosted_page, open_contexts
 from .recorded import record_run

@@ -13,8 +13,7 @@ from playwright.sync_api import BrowserContext
 from toolspeak.cli.http_server import listen
 from toolspeak.page.access import PageAccess
 from toolspeak.page.app import build_page_server, page_app, serve_page
-from toolspeak.page.library import RunLibrary
-from toolspeak.page.source import RunSource
+from toolspeak.page.library import RunLibrary, RunSource
 
 open_contexts: set[BrowserContext] = set()
 """Browser profiles that are closed before a page is stopped: its tabs ask for the list of runs every few seconds, and

@@ -38,9 +38,9 @@ def begin() -> RunDocument:
     return document
 
 
-def read_event(text: str) -> tuple[str, str, Any]:
+def read_event(data: bytes) -> tuple[str, str, Any]:
     """Return the id, the kind and the data of a server-sent event."""
-    fields = dict(line.split(": ", 1) for line in text.strip().split("\n"))
+    fields = dict(line.split(": ", 1) for line in data.decode().strip().split("\n"))
     return fields.get("id", ""), fields["event"], json.loads(fields["data"])
 
 

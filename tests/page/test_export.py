@@ -17,8 +17,8 @@ from toolspeak import Agent
 from toolspeak.cli.page import write_export
 from toolspeak.page.document import RunDocument
 from toolspeak.page.export import export_run
+from toolspeak.page.record_files import RecordReader
 from toolspeak.page.redaction import HIDDEN, FactRedactor
-from toolspeak.page.sources import RecordReader
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact, RunEnded, RunStarted, ToolFinished, ToolStarted, TurnEnded, TurnStarted, Usage

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from toolspeak.durable import Runs
-from toolspeak.page.sources import DurableStore, RecordFiles
+from toolspeak.page.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore
 from toolspeak.values.events import ApprovalGiven
 
 from .conftest import BrowserTab

@@ -22,7 +22,7 @@ from toolspeak.lab.suites import read_suite
 from toolspeak.models import Model, Request
 from toolspeak.page.access import PageAccess
 from toolspeak.page.playground import Playground
-from toolspeak.page.sources import RecordFiles, RecordReader
+from toolspeak.page.record_files import RecordFiles, RecordReader
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.testing.scripted import Line
 from toolspeak.tools import Toolbox

@@ -11,7 +11,8 @@ import pytest
 from toolspeak import Agent
 from toolspeak.durable import Runs
 from toolspeak.page.app import STATIC_FOLDER
-from toolspeak.page.sources import DurableStore, RecordFiles
+from toolspeak.page.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import calls, says
 from toolspeak.values.messages import Media

@@ -14,8 +14,9 @@ from toolspeak.durable.log import ConversationStore, StoredFact
 from toolspeak.gateway import AccessRules, app
 from toolspeak.page.details import render_turn
 from toolspeak.page.document import RunDocument
-from toolspeak.page.source import RunMissing
-from toolspeak.page.sources import DurableStore, GatewayExchanges, LoggedRuns, RecordFiles
+from toolspeak.page.library import RunMissing
+from toolspeak.page.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore, GatewayExchanges, LoggedRuns
 from toolspeak.testing import ScriptedModel
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import RunStarted

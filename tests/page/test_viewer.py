@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from toolspeak.page.sources import RecordFiles
+from toolspeak.page.record_files import RecordFiles
 
 from .conftest import BrowserTab
 from .hostile import HOSTILE, record_hostile_run

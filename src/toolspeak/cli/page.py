@@ -23,7 +23,7 @@ from toolspeak.models import Model
 from toolspeak.page.document import RunDocument
 from toolspeak.page.export import export_run
 from toolspeak.page.playground import Playground
-from toolspeak.page.sources import RecordFiles
+from toolspeak.page.record_files import RecordFiles
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 from toolspeak.settings.files import data_folder
@@ -32,7 +32,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 
 if TYPE_CHECKING:
-    from toolspeak.page.source import RunSource
+    from toolspeak.page.library import RunSource
 
 # The playground of `toolspeak page`: models and tools that the command line and the settings name.
 
@@ -159,7 +159,7 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
     """
     sources: list[RunSource] = []
     if options.target is not None:
-        from toolspeak.page.sources import RecordFiles
+        from toolspeak.page.record_files import RecordFiles
 
         sources.append(RecordFiles(options.target))
     if options.store is not None:

@@ -24,8 +24,7 @@ log line, in the header `x-request-id` and in its errors. What was left out of a
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -48,11 +47,11 @@ from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.responses import (
     TOKENS_HEADER,
-    ClientWatch,
-    StreamedAnswer,
     describe_tokens,
     log,
+    read_to_end,
     run_while_connected,
+    start_stream,
 )
 from toolspeak.gateway.routing import (
     Handler,
@@ -62,28 +61,171 @@ from toolspeak.gateway.routing import (
     mounted_handler,
     report_health,
 )
-from toolspeak.gateway.tool_list import list_tools
+from toolspeak.gateway.tool_list import describe_excess, list_tools
 from toolspeak.models.model import find_model_context
 from toolspeak.telemetry import SpanExporter, Tracer
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.telemetry.tracing import read_tracer
-from toolspeak.values.errors import ModelError, UsageError
-from toolspeak.values.events import Event, TurnEnded
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import TurnEnded
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
-from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName, Wire
+from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_object
-
-# Suggests `--tool-budget` in the log, once after the start, if the tools of a request are large.
-
 
 LARGE_TOOL_TOKENS = 8_000
 """Tokens of tools from which on a budget is suggested, if the context of the model is not known."""
 
 
+def app(
+    served: Iterable[ServedModel],
+    rules: AccessRules = AccessRules(),  # noqa: B008 (it is frozen)
+    *,
+    aliases: Mapping[str, str] | None = None,
+    strict: bool = False,
+    on_exchange: Callable[[str], None] | None = None,
+    watch: bool = False,
+    tracer: Tracer | SpanExporter | None = None,
+    mounted: Mapping[str, ASGIApp] | None = None,
+    routes: Iterable[Route] = (),
+) -> Starlette:
+    """Return the gateway as an ASGI app, to be served or to be mounted in another app.
+
+    Args:
+        served: The models.
+        rules: Who may send requests.
+        aliases: Further names for models, each with the name under which the model is served.
+        strict: Whether a request is refused if something of it would be left out.
+        on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
+        watch: Whether the last exchanges are kept in memory and served, to those who have the key.
+        tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
+        mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
+        routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
+
+    Raises:
+        UsageError: Exchanges would be served without a key.
+    """
+    if watch and rules.key is None:
+        raise UsageError("exchanges hold whole conversations, so that they are served only behind a key; set one")
+    if rules.key is not None and not rules.key.strip():
+        raise UsageError("the key is empty, so that everybody would have it")
+    models = tuple(served)
+    history = ExchangeHistory()
+    tracing = tracer if isinstance(tracer, SpanExporter) else read_tracer(tracer)
+    is_reported = watch or on_exchange is not None or tracing is not None
+    kept = history if watch else None
+    keeper = ReportKeeper(models, rules.key, on_exchange, kept, tracing) if is_reported else None
+    gateway = Gateway(ModelCatalog(models, aliases or {}), strict=strict, keeper=keeper, history=history)
+    route = partial(guarded_route, rules)
+    all_routes = [
+        *(
+            route(f"{base}{path}", "POST", gateway.chat_handler(api), wire)
+            for api, wire in WIRES.items()
+            for path in wire.PATHS
+            for base in dict.fromkeys((wire.BASE_PATH, "/v1"))
+        ),
+        *(
+            route(f"{base}{path}", method, handler)
+            for base in ("/v1beta", "/v1")
+            for path, method, handler in (
+                ("/models/{model:path}:countTokens", "POST", gateway.count_gemini_tokens),
+                ("/models", "GET", gateway.models),
+                ("/models/{name:path}", "GET", gateway.model),
+            )
+        ),
+        *(
+            route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
+            for method in ("GET", "POST", "DELETE")
+        ),
+        route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
+        route("/health", "GET", report_health, needs_key=False),
+        route("/", "GET", report_health, needs_key=False),
+    ]
+    if watch:
+        all_routes += [
+            route("/exchanges", "GET", gateway.exchanges),
+            route("/exchanges/{id}", "GET", gateway.exchange),
+        ]
+    all_routes += [route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
+    all_routes += routes
+    all_routes.append(route("/metrics", "GET", gateway.metrics))  # after that of a store, which gives both figures
+    application = Starlette(routes=all_routes, exception_handlers={HTTPException: answer_unknown_route})
+    application.state.figures = gateway.figures
+    return application
+
+
+def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules, routes: Iterable[Route] = ()) -> Starlette:
+    """Return an app that serves no model, but other apps by their paths and further routes, behind the same rules."""
+    apps = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
+    health = guarded_route(rules, "/health", "GET", report_health, needs_key=False)
+    return Starlette(routes=[*apps, *routes, health])
+
+
+class ModelCatalog:
+    """The models that are served.
+
+    If there is only one, every name means it: clients come with the names of their vendors (`gpt-4o`, `claude-…`).
+    Among several, a model is found by its name or by an alias.
+    """
+
+    def __init__(self, served: Iterable[ServedModel], aliases: Mapping[str, str]) -> None:
+        self._served: dict[str, ServedModel] = {}
+        for each in served:
+            if each.name in self._served:
+                raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
+            self._served[each.name] = each
+        if not self._served:
+            raise UsageError("there is no model to serve")
+        self._by_name = dict(self._served)
+        for alias, name in aliases.items():
+            if alias in self._served:
+                raise UsageError(f"the alias {alias!r} is the name of a model that is served")
+            if name not in self._served:
+                raise UsageError(f"the alias {alias!r} stands for {name!r}, which is not served; {self._cure(name)}")
+            self._by_name[alias] = self._served[name]
+
+    def find(self, name: str) -> ServedModel:
+        """Return the model that a client means. Raises `RequestRefused` if there are several, and none of that name."""
+        if name in self._by_name:
+            return self._by_name[name]
+        if len(self._served) == 1:
+            return next(iter(self._served.values()))
+        raise self._unknown(name)
+
+    def describe_all(self, *, is_gemini: bool) -> dict[str, Any]:
+        """Return the list of models, in the form of Gemini's API or with the fields of all other APIs."""
+        names = list(self._by_name)  # those of the models first, then the aliases
+        data = [_describe_model(name, is_gemini=is_gemini) for name in names]
+        if is_gemini:
+            return {"models": data}
+        return {"object": "list", "data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+    def describe(self, name: str, *, is_gemini: bool) -> dict[str, Any]:
+        """Return one model of the list. Raises `RequestRefused` if the name is not in the list."""
+        if name not in self._by_name:
+            raise self._unknown(name)
+        return _describe_model(name, is_gemini=is_gemini)
+
+    def _unknown(self, name: str) -> RequestRefused:
+        return RequestRefused("model_unknown", f"there is no model {name[:80]!r}; {self._cure(name)}")
+
+    def _cure(self, name: str) -> str:
+        similar = nearest(name, tuple(self._by_name))
+        return f"did you mean {similar}?" if similar else f"the models are: {', '.join(self._by_name)}"
+
+
+def _describe_model(name: str, *, is_gemini: bool) -> dict[str, Any]:
+    if is_gemini:
+        methods = ["generateContent", "streamGenerateContent", "countTokens"]
+        return {"name": f"models/{name}", "displayName": name, "version": "1", "supportedGenerationMethods": methods}
+    openai_fields = {"object": "model", "created": 0, "owned_by": "toolspeak"}
+    anthropic_fields = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
+    return {"id": name, "display_name": name, **openai_fields, **anthropic_fields}
+
+
 class ToolSizeHint:
-    """Measures the tools of requests until a budget was suggested."""
+    """Suggests `--tool-budget` in the log, once after the start, if the tools of a request are large."""
 
     def __init__(self) -> None:
         self._is_given = False
@@ -103,143 +245,31 @@ class ToolSizeHint:
         self._is_given = True
         share = "" if context is None else f" of the {context} that {served.name} has room for"
         budget = max((context or 2 * LARGE_TOOL_TOKENS) // 8, 500)
-        log.warning(
-            "%d tools take about %d tokens%s; toolspeak serve --tool-budget %d cuts their descriptions to that",
-            len(tools),
-            tokens,
-            share,
-            budget,
-        )
-
-
-# `ModelCatalog`: the models that a gateway serves, the names by which clients may ask for them, and their list.
-
-
-MAX_QUOTED_CHARS = 80
-"""Characters of a name that are quoted in an error."""
-
-
-class ModelCatalog:
-    """The models that are served.
-
-    If there is only one, every name means it: clients come with the names of their vendors (`gpt-4o`, `claude-…`).
-    Among several, a model is found by its name or by an alias.
-    """
-
-    def __init__(self, served: Iterable[ServedModel], aliases: Mapping[str, str] | None = None) -> None:
-        """Create a catalog.
-
-        Args:
-            served: The models.
-            aliases: Further names for models, each with the name under which the model is served.
-        """
-        self._served: dict[str, ServedModel] = {}
-        for each in served:
-            if each.name in self._served:
-                raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
-            self._served[each.name] = each
-        if not self._served:
-            raise UsageError("there is no model to serve")
-        self._by_name = dict(self._served)
-        for alias, name in (aliases or {}).items():
-            if alias in self._served:
-                raise UsageError(f"the alias {alias!r} is the name of a model that is served")
-            if name not in self._served:
-                raise UsageError(f"the alias {alias!r} stands for {name!r}, which is not served; {self._cure(name)}")
-            self._by_name[alias] = self._served[name]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names by which clients may ask: those of the models first, then the aliases."""
-        return tuple(self._by_name)
-
-    def find(self, name: str) -> ServedModel:
-        """Return the model that a client means. Raises `RequestRefused` if there are several, and none of that name."""
-        if name in self._by_name:
-            return self._by_name[name]
-        if len(self._served) == 1:
-            return next(iter(self._served.values()))
-        raise self._unknown(name)
-
-    def list_entries(self) -> dict[str, Any]:
-        """Return the list of models, with the fields of both APIs."""
-        names = self.names
-        data = [_entry(name) for name in names]
-        return {"object": "list", "data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
-
-    def entry(self, name: str) -> dict[str, Any]:
-        """Return one model of the list. Raises `RequestRefused` if the name is not in the list."""
-        if name not in self._by_name:
-            raise self._unknown(name)
-        return _entry(name)
-
-    def list_gemini_entries(self) -> dict[str, Any]:
-        """Return the list of models, in the form of Gemini's API."""
-        return {"models": [_gemini_entry(name) for name in self.names]}
-
-    def gemini_entry(self, name: str) -> dict[str, Any]:
-        """Return one model of the list, in the form of Gemini's API. Raises `RequestRefused` if it is not in it."""
-        if name not in self._by_name:
-            raise self._unknown(name)
-        return _gemini_entry(name)
-
-    def _unknown(self, name: str) -> RequestRefused:
-        return RequestRefused("model_unknown", f"there is no model {name[:MAX_QUOTED_CHARS]!r}; {self._cure(name)}")
-
-    def _cure(self, name: str) -> str:
-        similar = nearest(name, self.names)
-        return f"did you mean {similar}?" if similar else f"the models are: {', '.join(self.names)}"
-
-
-def _gemini_entry(name: str) -> dict[str, Any]:
-    methods = ["generateContent", "streamGenerateContent", "countTokens"]
-    return {"name": f"models/{name}", "displayName": name, "version": "1", "supportedGenerationMethods": methods}
-
-
-def _entry(name: str) -> dict[str, Any]:
-    openai_fields = {"object": "model", "created": 0, "owned_by": "toolspeak"}
-    anthropic_fields = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
-    return {"id": name, "display_name": name, **openai_fields, **anthropic_fields}
+        words = "%d tools take about %d tokens%s; toolspeak serve --tool-budget %d cuts their descriptions to that"
+        log.warning(words, len(tools), tokens, share, budget)
 
 
 class Gateway:
-    """The routes, and the models and access rules that they share."""
+    """What the routes do with the models, and what they share."""
 
     def __init__(
-        self,
-        catalog: ModelCatalog,
-        rules: AccessRules,
-        *,
-        strict: bool = False,
-        keeper: ReportKeeper | None = None,
-        history: ExchangeHistory | None = None,
+        self, catalog: ModelCatalog, *, strict: bool, keeper: ReportKeeper | None, history: ExchangeHistory
     ) -> None:
-        if rules.key is not None and not rules.key.strip():
-            raise UsageError("the key is empty, so that everybody would have it")
         self._catalog = catalog
-        self._rules = rules
         self._strict = strict
         self._size_hint = ToolSizeHint()
         self._keeper = keeper
         self._history = history
         self.figures = GatewayFigures()
 
-    def route(
-        self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
-    ) -> Route:
-        """Return a route behind the rules of this gateway; see `guarded_route`."""
-        return guarded_route(self._rules, path, method, handler, wire, needs_key=needs_key)
-
     async def models(self, request: Request, request_id: str) -> Response:
-        """List the models, in the form of Gemini's API for its clients, else with the fields of all other APIs."""
-        is_gemini = is_gemini_request(request)
-        return JsonResponse(self._catalog.list_gemini_entries() if is_gemini else self._catalog.list_entries())
+        """List the models, in the form of Gemini's API for its clients."""
+        return JsonResponse(self._catalog.describe_all(is_gemini=is_gemini_request(request)))
 
     async def model(self, request: Request, request_id: str) -> Response:
         """Return one model of the list."""
         name = request.path_params["name"]
-        is_gemini = is_gemini_request(request)
-        return JsonResponse(self._catalog.gemini_entry(name) if is_gemini else self._catalog.entry(name))
+        return JsonResponse(self._catalog.describe(name, is_gemini=is_gemini_request(request)))
 
     async def stored_response(self, request: Request, request_id: str) -> Response:
         """Refuse what asks for an answer that was stored: none is."""
@@ -283,12 +313,12 @@ class Gateway:
 
     async def exchanges(self, request: Request, request_id: str) -> Response:
         """List the last exchanges, the latest first."""
-        return JsonResponse({"exchanges": self._history.list_summaries() if self._history is not None else []})
+        return JsonResponse({"exchanges": self._history.list_summaries()})
 
     async def exchange(self, request: Request, request_id: str) -> Response:
         """Return the report of one exchange."""
         exchange_id = request.path_params["id"]
-        found = self._history.find(exchange_id) if self._history is not None else None
+        found = self._history.find(exchange_id)
         if found is None:
             raise RequestRefused("route_unknown", f"there is no exchange {exchange_id[:80]!r}, or it is no longer kept")
         return Response(found, media_type="application/json")
@@ -323,7 +353,8 @@ class Gateway:
                 # In a thread: a long list takes a tenth of a second when it is seen for the first time.
                 arguments = chat_request.tools, served.dialect, served.tool_budget
                 listed = await asyncio.to_thread(list_tools, *arguments, chat_request.messages, chat_request.choice)
-                notices = replace(notices, remarks=(listed.excess,)) if listed.excess else notices
+                excess = describe_excess(listed)
+                notices = replace(notices, remarks=(excess,)) if excess else notices
             make_encoder = partial(
                 wire.Encoder,
                 chat_request.model,
@@ -332,7 +363,6 @@ class Gateway:
                 include_usage=chat_request.include_usage,
                 request=given,
             )
-            encoder = make_encoder()
             prefix = f"call_{secrets.token_hex(4)}"
             events = answer_request(served, chat_request, prefix, api, report, self.figures)
             if report is not None and self._keeper is not None:
@@ -341,10 +371,10 @@ class Gateway:
                 respond = partial(_build_body, make_encoder)
                 events = report.follow(events, respond, partial(self._keeper.finish, report))
             if chat_request.stream:
-                response = await _start_stream(request, events, encoder, request_id, self.figures)
+                response = await start_stream(request.receive, events, make_encoder(), request_id, self.figures)
                 self.figures.count_first_token(served.name, time.monotonic() - began)
             else:
-                ended = await run_while_connected(request.receive, _read_to_end(events))
+                ended = await run_while_connected(request.receive, read_to_end(events))
                 response = JsonResponse(_build_body(make_encoder, ended))
                 if counts := describe_tokens(ended.usage):
                     response.headers[TOKENS_HEADER] = counts
@@ -357,86 +387,6 @@ class Gateway:
         return handler
 
 
-def app(
-    served: Iterable[ServedModel],
-    rules: AccessRules = AccessRules(),  # noqa: B008 (it is frozen)
-    *,
-    aliases: Mapping[str, str] | None = None,
-    strict: bool = False,
-    on_exchange: Callable[[str], None] | None = None,
-    watch: bool = False,
-    tracer: Tracer | SpanExporter | None = None,
-    mounted: Mapping[str, ASGIApp] | None = None,
-    routes: Iterable[Route] = (),
-) -> Starlette:
-    """Return the gateway as an ASGI app, to be served or to be mounted in another app.
-
-    Args:
-        served: The models.
-        rules: Who may send requests.
-        aliases: Further names for models, each with the name under which the model is served.
-        strict: Whether a request is refused if something of it would be left out.
-        on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
-        watch: Whether the last exchanges are kept in memory and served, to those who have the key.
-        tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
-        mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
-        routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
-
-    Raises:
-        UsageError: Exchanges would be served without a key.
-    """
-    if watch and rules.key is None:
-        raise UsageError("exchanges hold whole conversations, so that they are served only behind a key; set one")
-    models = tuple(served)
-    history = ExchangeHistory() if watch else None
-    tracing = tracer if isinstance(tracer, SpanExporter) else read_tracer(tracer)
-    is_reported = watch or on_exchange is not None or tracing is not None
-    keeper = ReportKeeper(models, rules.key, on_exchange, history, tracing) if is_reported else None
-    gateway = Gateway(ModelCatalog(models, aliases), rules, strict=strict, keeper=keeper, history=history)
-    all_routes = [
-        *(
-            gateway.route(f"{base}{path}", "POST", gateway.chat_handler(api), wire)
-            for api, wire in WIRES.items()
-            for path in wire.PATHS
-            for base in dict.fromkeys((wire.BASE_PATH, "/v1"))
-        ),
-        *(
-            gateway.route(f"{base}{path}", method, handler)
-            for base in ("/v1beta", "/v1")
-            for path, method, handler in (
-                ("/models/{model:path}:countTokens", "POST", gateway.count_gemini_tokens),
-                ("/models", "GET", gateway.models),
-                ("/models/{name:path}", "GET", gateway.model),
-            )
-        ),
-        *(
-            gateway.route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
-            for method in ("GET", "POST", "DELETE")
-        ),
-        gateway.route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
-        gateway.route("/health", "GET", report_health, needs_key=False),
-        gateway.route("/", "GET", report_health, needs_key=False),
-    ]
-    if watch:
-        all_routes += [
-            gateway.route("/exchanges", "GET", gateway.exchanges),
-            gateway.route("/exchanges/{id}", "GET", gateway.exchange),
-        ]
-    all_routes += [gateway.route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
-    # Behind the further routes: that of a store gives the figures of both.
-    all_routes += [*routes, gateway.route("/metrics", "GET", gateway.metrics)]
-    application = Starlette(routes=all_routes, exception_handlers={HTTPException: answer_unknown_route})
-    application.state.figures = gateway.figures
-    return application
-
-
-def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules, routes: Iterable[Route] = ()) -> Starlette:
-    """Return an app that serves no model, but other apps by their paths and further routes, behind the same rules."""
-    apps = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
-    health = guarded_route(rules, "/health", "GET", report_health, needs_key=False)
-    return Starlette(routes=[*apps, *routes, health])
-
-
 def _path_with_query(request: Request) -> str:
     """Return the path of a request as it was sent, with its query."""
     raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
@@ -446,32 +396,3 @@ def _path_with_query(request: Request) -> str:
 
 def _build_body(make_encoder: Callable[[], AnswerEncoder], ended: TurnEnded) -> dict[str, Any]:
     return make_encoder().response(ended.message, ended.finish, ended.usage, ended.stop_text)
-
-
-async def _start_stream(
-    request: Request,
-    events: AsyncGenerator[list[Event]],
-    encoder: AnswerEncoder,
-    request_id: str,
-    figures: GatewayFigures,
-) -> Response:
-    """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
-    watch = ClientWatch(request.receive)
-    try:
-        first = await watch.run(anext(events))
-    except BaseException:
-        watch.stop()
-        raise
-    return StreamedAnswer(events, first, encoder, request_id, watch, figures)
-
-
-async def _read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
-    """Return the end of an answer, which holds the whole message."""
-    ended: TurnEnded | None = None
-    async with aclosing(events):
-        async for batch in events:
-            if isinstance(batch[-1], TurnEnded):
-                ended = batch[-1]
-    if ended is None:
-        raise ModelError("the answer has no end")
-    return ended

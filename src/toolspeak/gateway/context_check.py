@@ -7,7 +7,9 @@ The tokens are estimated from the bytes of the request, as a range: how many byt
 If the upper end does not fit, the server counts the tokens, where it has a route for that; no other request costs a
 further one. Where it has none, a request is refused if even the lower end does not fit. For a server that refuses by
 itself what is too long, the lower end is what no text goes below; for one that may cut, it is what the last count of
-the server lets expect.
+the server lets expect. A server that refuses by itself is trusted with what is close.
+
+The gateway asks every server that may say its context: it must clamp `max_tokens`, and its clients cannot be asked.
 """
 
 from dataclasses import replace
@@ -15,33 +17,32 @@ from typing import NamedTuple
 
 from toolspeak.dialects import Dialect, Shown
 from toolspeak.gateway.tool_list import list_tools
-from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Model, Request
+from toolspeak.models import EmbeddedModel, HttpModel, Model, Request
 from toolspeak.models.abilities import count_tokens
 from toolspeak.models.model import find_model_context, must_ask_context
 from toolspeak.models.request_size import TokenRates, count_request_bytes
 from toolspeak.values.errors import ContextExceeded
 from toolspeak.values.events import Usage
-from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import estimate_tokens
 from toolspeak.values.messages import Call, Message, Result, Text
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import dump_compact, encode_arguments
 
-# Counts the tokens of a request, as the dialect shows it: by the server of the model, else by its length.
-
-
 TOKENS_PER_MESSAGE = 4
 """Tokens that a chat template adds to a message."""
 
+UNKNOWN_RATES = (2.0, 5.0)
+"""The least and the most bytes of a token, on average over a request in any language."""
 
-@frozen
-class TokenCount:
-    """The tokens of a request.
+RATE_TOLERANCE = 0.15
+"""How much more tokens a request may have than the last count of the endpoint lets expect."""
 
-    Attributes:
-        tokens: Their number.
-        is_estimate: Whether the number follows from the length of the text.
-    """
+FULL_SHARE = 0.95
+"""The share of the context from which on a request may have been cut: then its count says nothing about its bytes."""
+
+
+class TokenCount(NamedTuple):
+    """The tokens of a request, as the server of the model counts them, or estimated from the length of the text."""
 
     tokens: int
     is_estimate: bool
@@ -51,8 +52,7 @@ async def count_request(
     model: Model, dialect: Dialect, request: ChatRequest, tool_budget: int | None = None
 ) -> TokenCount:
     """Return the tokens that a model reads for a request, with its tools cut to `tool_budget` tokens."""
-    listed = list_tools(request.tools, dialect, tool_budget, request.messages, request.choice)
-    view = listed.view(request.messages)
+    view = list_tools(request.tools, dialect, tool_budget, request.messages, request.choice).view(request.messages)
     shown = view.render(view.history, request.choice, parallel=request.parallel)
     return await count_shown(model, shown)
 
@@ -62,19 +62,13 @@ async def count_shown(model: Model, shown: Shown) -> TokenCount:
     tools = [{"name": tool.name, "about": tool.description, "schema": dict(tool.parameters)} for tool in shown.tools]
     text = "\n".join((*map(_read_text, shown.messages), *map(dump_compact, tools)))
     template = TOKENS_PER_MESSAGE * len(shown.messages)
-    endpoint = await _find_tokenizer(model)
-    counted = None if endpoint is None else await count_tokens(endpoint, text)
-    estimate = estimate_tokens(len(text))
-    return TokenCount(tokens=template + (estimate if counted is None else counted), is_estimate=counted is None)
-
-
-async def _find_tokenizer(model: Model) -> Endpoint | None:
-    """Return the endpoint of a model whose server may count tokens."""
+    endpoint = None  # of a server that may count tokens
     if isinstance(model, EmbeddedModel):
-        return await model.find_endpoint()
-    if isinstance(model, HttpModel) and "llamacpp" in model.endpoint.ability_apis:
-        return model.endpoint
-    return None
+        endpoint = await model.find_endpoint()
+    elif isinstance(model, HttpModel) and "llamacpp" in model.endpoint.ability_apis:
+        endpoint = model.endpoint
+    counted = None if endpoint is None else await count_tokens(endpoint, text)
+    return TokenCount(template + (estimate_tokens(len(text)) if counted is None else counted), counted is None)
 
 
 def _read_text(message: Message) -> str:
@@ -89,28 +83,12 @@ def _read_text(message: Message) -> str:
     return "\n".join(texts)
 
 
-UNKNOWN_RATES = (2.0, 5.0)
-"""The least and the most bytes of a token, on average over a request in any language."""
-
-RATE_TOLERANCE = 0.15
-"""How much more tokens a request may have than the last count of the endpoint lets expect."""
-
-FULL_SHARE = 0.95
-"""The share of the context from which on a request may have been cut: then its count says nothing about its bytes."""
-
-
 class FittedRequest(NamedTuple):
-    """A request that fits into the context, as far as is known.
-
-    Attributes:
-        request: The request.
-        size: Its bytes; 0 if the context is not known.
-        context: The tokens of the context; None if they are not known.
-    """
+    """A request that fits into the context, as far as is known."""
 
     request: Request
-    size: int = 0
-    context: int | None = None
+    size: int = 0  # in bytes; 0 if the context is not known
+    context: int | None = None  # in tokens
 
 
 class ContextCheck:

@@ -1,4 +1,9 @@
-"""Finds the row of `FAILURES` for an exception. What each API makes of a row is in `wire/errors.py`."""
+"""Finds the row of `FAILURES` for an exception. What each API makes of a row is in `wire/errors.py`.
+
+A status says what the client can do. What a client can mend has the status its SDK knows, also if the endpoint behind
+the gateway found the fault. A turn that the model could not manage, or an answer that could not be mended, is a 422:
+SDKs repeat a request after 408, 409, 429 and 5xx only, and the model has been asked again already.
+"""
 
 from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
@@ -35,9 +40,8 @@ def report_error(error: Exception) -> ErrorReport:
         case RequestRefused():
             return ErrorReport(failure=error.failure, message=error.message)
         case FieldError():
-            return ErrorReport(
-                failure=error.failure, message=str(error), param=error.param or None, code=_exact_code(error)
-            )
+            code = error.code if error.failure == "bad_request" else None  # any other failure has its own
+            return ErrorReport(failure=error.failure, message=str(error), param=error.param or None, code=code)
         case CassetteNotWritten():
             # The message of the error names a file of the server.
             message = "the gateway could not record the answer; its log has the cause"
@@ -45,7 +49,7 @@ def report_error(error: Exception) -> ErrorReport:
         case UsageError():
             return ErrorReport(failure="bad_request", message=str(error))
         case ModelError():
-            return ErrorReport(failure=find_model_failure(error), message=str(error), retry_after=error.retry_after)
+            return ErrorReport(failure=_find_model_failure(error), message=str(error), retry_after=error.retry_after)
         case ToolspeakError():
             return ErrorReport(failure="gateway_failed", message=str(error))
         case _:
@@ -57,7 +61,7 @@ def is_expected(error: Exception) -> bool:
     return isinstance(error, RequestRefused | ToolspeakError) and not isinstance(error, CassetteNotWritten)
 
 
-def find_model_failure(error: ModelError) -> FailureName:
+def _find_model_failure(error: ModelError) -> FailureName:
     """Return the row for an error of a model or its endpoint: by its class first, then by the status."""
     match error:
         case AnswerNotRepaired():
@@ -78,8 +82,3 @@ def find_model_failure(error: ModelError) -> FailureName:
             return FAILURES_BY_STATUS.get(status, "upstream_refused")
         case _:
             return "upstream_failed"
-
-
-def _exact_code(error: FieldError) -> str | None:
-    """Return the code of a wrong field; a failure with a row of its own has its code there."""
-    return error.code if error.failure == "bad_request" else None

@@ -1,5 +1,8 @@
 """Answers one request: asks the model in its dialect, reads the answer, and asks again if a call has a problem.
 
+`answer_request` drives it. `_OpenRequest` has what the model is shown next, `Attempt` reads one message of the model.
+What may be sent of it is decided in `gate.py`, and for answers in a format in `held_format.py`.
+
 The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
 asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
 A model that asks for help about tools whose descriptions were cut gets it, and is asked again.
@@ -10,45 +13,31 @@ from contextlib import aclosing
 from dataclasses import field, replace
 from typing import Protocol
 
-from toolspeak.dialects import Constraint, Dialect, Parser, Shown
+from toolspeak.dialects import Constraint, Dialect, Parser
 from toolspeak.dialects.native import NativeDialect, VerbatimParser
-from toolspeak.gateway.attempt import Attempt
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
-from toolspeak.gateway.gate import SentText
-from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
+from toolspeak.gateway.gate import Gate, SentText
+from toolspeak.gateway.held_format import FormatGate, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
-from toolspeak.gateway.tool_list import MAX_HELP_TURNS, list_tools
+from toolspeak.gateway.tool_list import MAX_HELP_TURNS, answer_help, list_tools
+from toolspeak.loop import words
 from toolspeak.models import Model, Request, Sampling, match_dialect
-from toolspeak.turns import QuotationFinder
-from toolspeak.values.errors import ContextExceeded, ProviderError
-from toolspeak.values.events import AUTO, Event, ToolChoice, TurnEnded, Usage
+from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.values.errors import ContextExceeded, ProviderError, StreamInterrupted
+from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, Result, Text, assistant, user
+from toolspeak.values.messages import Message, Result, Text, ToolCall, assistant, user
 from toolspeak.values.pieces import Piece
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.api import ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 
-# `VERBATIM`: the dialect for answers in which no call is allowed. The client gets the text of the model unchanged.
-
-
-@frozen
-class VerbatimDialect(NativeDialect):
-    """The native dialect, without a search for calls in the text."""
-
-    def parser(
-        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
-    ) -> Parser:
-        """Return a parser that passes text on unchanged."""
-        return VerbatimParser()
-
-
-VERBATIM = VerbatimDialect()
-
-
 REFUSING_STATUSES = (400, 422)
 """Statuses with which a server refuses a field that it does not know."""
+
+MAX_TRAILING_CHARS = 200
+"""Characters after a whole answer that are read, so that the end of the message and its token counts arrive."""
 
 
 @frozen
@@ -95,6 +84,20 @@ class TurnObserver(Protocol):
         ...
 
 
+@frozen
+class VerbatimDialect(NativeDialect):
+    """The dialect for answers in which no call is allowed: the client gets the text of the model unchanged."""
+
+    def parser(
+        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
+    ) -> Parser:
+        """Return a parser that passes text on unchanged."""
+        return VerbatimParser()
+
+
+VERBATIM = VerbatimDialect()
+
+
 async def answer_request(
     served: ServedModel,
     request: ChatRequest,
@@ -117,120 +120,30 @@ async def answer_request(
     open_request = _OpenRequest(served, request, prefix, api)
     while True:
         attempt = open_request.start_attempt()
+        gate = attempt.gate
         fitted = await served.context_check.fit(served.model, open_request.build_model_request())
-        async with aclosing(_ask(model, fitted.request)) as answer:
+        # A generator around an answer costs something for each token, so there is one only if needed.
+        is_plain = fitted.request.shown.constraint is None
+        asked = model.ask(fitted.request) if is_plain else _ask_constrained(model, fitted.request)
+        async with aclosing(asked) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
                     yield passed
                 if attempt.is_over:
                     break
         passed = attempt.close(served.name)
-        served.context_check.note_usage(served.model, fitted, attempt.usage)
+        served.context_check.note_usage(served.model, fitted, gate.usage)
         if observer is not None:
-            observer.note_reading(attempt.original, attempt.problem)
+            observer.note_reading(gate.original, attempt.problem)
         if figures is not None:
-            figures.count_message(
-                served.name, attempt.usage, attempt.calls, attempt.refusal, is_rejected=attempt.problem is not None
-            )
+            refusal = "malformed" if gate.malformed is not None else "quoted" if gate.quoted is not None else ""
+            figures.count_message(served.name, gate.usage, gate.calls, refusal, is_rejected=attempt.problem is not None)
         if ended := open_request.end_attempt(attempt):
             yield [*passed, ended]
             return
         if passed:
             yield passed
         open_request.add_to_history(attempt)
-
-
-class _OpenRequest:
-    """A request that is being answered: what the model is shown next, and how often it may be asked again."""
-
-    def __init__(self, served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName) -> None:
-        self._served, self._request, self._prefix = served, request, prefix
-        self._passthrough = Passthrough(served.model, served.dialect, api)
-        self._extra = self._passthrough.forwarded_fields(request)
-        self._choice = request.choice if request.tools else AUTO
-        tools = _allowed_tools(request.tools, self._choice)
-        self._held = None
-        if request.answer_format is not None:
-            knows_field = self._passthrough.knows_format
-            self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
-            tools = (*tools, self._held.tool) if self._held.tool is not None else tools
-        self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
-        self._tools = self._listed.add_help(tools, self._choice)
-        history = self._passthrough.to_model(request.messages)
-        self._history = history if self._held is None else add_instruction(self._held, history)
-        self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
-        self._quotations = QuotationFinder(self._tools, self._dialect)
-        self._quotations.follow(request.messages)
-        self._has_quoted = False
-        self._sent = SentText()
-        self._usage = Usage()
-        self._repairs_left = served.max_repairs
-        self._help_turns_left = MAX_HELP_TURNS
-
-    def start_attempt(self) -> Attempt:
-        """Return the reader of the next message of the model."""
-        held, is_last = self._held, self._repairs_left == 0
-        return Attempt(
-            self._request,
-            self._choice,
-            self._tools,
-            self._dialect,
-            self._quotations,
-            sent=self._sent,
-            prefix=self._prefix,
-            held=held.loosen() if held is not None and is_last else held,
-            thinks=self._served.thinks,
-            ends_at_quotation=not self._has_quoted and not is_last,
-            help_names=self._listed.help_names,
-            gives_help=self._help_turns_left > 0,
-        )
-
-    def build_model_request(self) -> Request:
-        """Return what the model is asked: the tools of the client, and how it gives an answer in a format."""
-        request, held, choice = self._request, self._held, self._choice
-        view = self._listed.view(self._history)
-        if held is not None and held.tool is not None:
-            view, choice = replace(view, listed=(*view.listed, held.tool)), ToolChoice(mode="required")
-        elif held is not None and held.asking == "words" and view.dialect.in_text:
-            view = replace(view, listed=(), added=())  # else the model would be told that no tool may be called
-        shown = view.render(view.history, choice, parallel=request.parallel)
-        if held is not None and held.asking == "words" and self._passthrough.can_constrain:
-            shown = replace(shown, constraint=Constraint(json_schema=held.shown))
-        return _build_model_request(self._served, request, shown, self._extra)
-
-    def end_attempt(self, attempt: Attempt) -> TurnEnded | None:
-        """Return the end of the answer; None if the message is not acceptable, or asks for help."""
-        self._usage += attempt.usage
-        self._has_quoted = self._has_quoted or attempt.has_quoted
-        if attempt.problem is not None or (attempt.help_calls and attempt.original is not None):
-            return None
-        message = self._passthrough.to_client(attempt.build_message())
-        return TurnEnded(message=message, finish=attempt.finish, usage=self._usage, stop_text=attempt.stop_text)
-
-    def add_to_history(self, attempt: Attempt) -> None:
-        """Add a message and the help that it asked for, or its problem. Raises `CallNotRepaired` if it was the last."""
-        if attempt.problem is None and attempt.original is not None:
-            self._history = (*self._history, *self._listed.answer_help(attempt.original, attempt.help_calls))
-            self._help_turns_left -= 1
-            self._sent.continue_message()
-            return
-        if (attempt.has_sent_call and self._request.stream) or self._repairs_left == 0:
-            raise _make_failure(self._served.name, str(attempt.problem), self._held)
-        self._history = _add_problem(self._history, attempt.original, attempt.describe_problem())
-        self._repairs_left -= 1
-        self._sent = self._sent if self._request.stream else SentText()
-        self._sent.start_message()
-
-
-def _make_failure(name: str, problem: str, held: HeldFormat | None) -> CallNotRepaired:
-    if held is not None:
-        return AnswerNotRepaired(f"the model {name} did not answer as asked: {problem}")
-    return CallNotRepaired(f"the model {name} did not manage a call: {problem}")
-
-
-def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-    """Ask a model. A generator around its answer costs something for each token, so there is one only if needed."""
-    return model.ask(request) if request.shown.constraint is None else _ask_constrained(model, request)
 
 
 async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
@@ -250,6 +163,222 @@ async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Seq
     async with aclosing(model.ask(unconstrained)) as answer:
         async for pieces in answer:
             yield pieces
+
+
+class Attempt:
+    """One message of a model, from its pieces to what may be sent. What `feed` and `close` return is never taken back.
+
+    Attributes:
+        gate: What became of the message. An answer in a format goes through a second gate after it.
+        problem: Why the message is not acceptable; None if it is, or has not ended.
+        help_calls: The calls of the help tool that are to be answered, after which the model is asked again.
+    """
+
+    def __init__(
+        self, gate: Gate, format_gate: FormatGate | None, reader: TurnReader, choice: ToolChoice, *, gives_help: bool
+    ) -> None:
+        """Prepare to read. Unless it `gives_help`, a message with nothing but calls for help is not acceptable."""
+        self.gate = gate
+        self.problem: str | None = None
+        self.help_calls: tuple[ToolCall, ...] = ()
+        self._format_gate = format_gate
+        self._reader = reader
+        self._choice = choice
+        self._gives_help = gives_help
+        self._trailing_chars = 0
+
+    def feed(self, pieces: Sequence[Piece]) -> list[Event]:
+        """Read pieces that have arrived, and return the events to send."""
+        events = self.gate.admit(self._reader.feed(pieces))
+        if self._format_gate is None:
+            return events
+        if self._format_gate.is_done:
+            self._trailing_chars += sum(len(piece.text) for piece in pieces if isinstance(piece, TextDelta))
+        return self._format_gate.admit(events)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the rest of the message is not needed."""
+        return self._trailing_chars > MAX_TRAILING_CHARS or self.gate.is_done or self.gate.has_sent_reasoning
+
+    def close(self, name: str) -> list[Event]:
+        """End the message of the model `name`, set `problem`, and return the last events to send."""
+        gate = self.gate
+        events = [*gate.admit(self._reader.close("closed")), *gate.release_held()]
+        if gate.has_sent_reasoning:
+            raise StreamInterrupted(
+                f"text of the model {name} was sent and turned out to be reasoning; start the gateway with "
+                "toolspeak serve --thinks"
+            )
+        if self._gives_help and self._only_asks_help():
+            self.help_calls = tuple(gate.help_calls)
+            return events if self._format_gate is None else self._format_gate.admit(events)
+        self.problem = self._find_problem()
+        if self._format_gate is not None:
+            return self._close_format(self._format_gate, events)
+        return events if self.problem is not None else [*events, *gate.release_text()]
+
+    def _close_format(self, format_gate: FormatGate, events: list[Event]) -> list[Event]:
+        gate = self.gate
+        sent = format_gate.admit([*events, *gate.release_text()] if gate.is_well_formed else events)
+        if gate.is_well_formed:
+            sent += format_gate.close(ended_well=gate.ended_well)
+        if gate.finish == "refused":
+            sent += format_gate.release_prose()
+        if self.problem is None and gate.finish not in ("length", "refused"):
+            self.problem = format_gate.find_problem()
+        return sent
+
+    def _only_asks_help(self) -> bool:
+        """Whether the message has calls of the help tool and no others."""
+        gate = self.gate
+        return bool(gate.help_calls) and not gate.called_tools and gate.is_well_formed and gate.ended_well
+
+    def _find_problem(self) -> str | None:
+        gate, choice = self.gate, self._choice
+        if gate.finish in ("length", "refused"):
+            return None
+        if gate.malformed is not None:
+            return " ".join(filter(None, (gate.malformed.reason + ".", gate.malformed.hint)))
+        if gate.quoted is not None:
+            return f"{words.describe_quotation(gate.quoted)}."
+        if self._only_asks_help():
+            return "help was given already; call a tool with what you know, or answer"
+        if choice.mode == "required" and not gate.called_tools:
+            return "a call is needed, and none was made"
+        if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):
+            return f"{' and '.join(missing)} must be called, and was not"
+        return None
+
+    def describe_problem(self) -> str:
+        """Return the problem and what to do about it, in words for the model."""
+        advice = self._format_gate.give_advice() if self._format_gate is not None else ""
+        return f"{str(self.problem).rstrip('.')}. {advice}" if advice else str(self.problem)
+
+    @property
+    def has_sent_call(self) -> bool:
+        """Whether a part of a call was sent, so that the model cannot be asked again."""
+        return (self._format_gate or self.gate).has_sent_call
+
+    @property
+    def finish(self) -> FinishReason:
+        """Why the message that was sent ends."""
+        finish = self.gate.finish
+        if self._format_gate is None:
+            return finish
+        if self._format_gate.has_answer:
+            return "stop"
+        is_usual = finish in ("stop", "tool_calls")
+        return finish if not is_usual else "tool_calls" if self._format_gate.has_sent_call else "stop"
+
+    def build_message(self) -> Message:
+        """Return what was sent, as a message."""
+        message = self.gate.build_message()
+        return message if self._format_gate is None else self._format_gate.build_message(message)
+
+
+class _OpenRequest:
+    """A request that is being answered: what the model is shown next, and how often it may be asked again."""
+
+    def __init__(self, served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName) -> None:
+        self._served, self._request, self._prefix = served, request, prefix
+        self._passthrough = Passthrough(served.model, served.dialect, api)
+        self._extra = self._passthrough.forwarded_fields(request)
+        self._choice = request.choice if request.tools else AUTO
+        tools = _allowed_tools(request.tools, self._choice)
+        self._held = None
+        if request.answer_format is not None:
+            knows_field = self._passthrough.knows_format
+            self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
+            tools = (*tools, self._held.tool) if self._held.tool is not None else tools
+        self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
+        has_help = bool(tools) and self._choice.mode != "named"  # if the client names tools, one of those is called
+        self._tools = (*tools, *self._listed.own_tools) if has_help else tools
+        history = self._passthrough.to_model(request.messages)
+        self._history = history if self._held is None else add_instruction(self._held, history)
+        self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
+        self._quotations = QuotationFinder(self._tools, self._dialect)
+        self._quotations.follow(request.messages)
+        self._has_quoted = False
+        self._sent = SentText()
+        self._usage = Usage()
+        self._repairs_left = served.max_repairs
+        self._help_turns_left = MAX_HELP_TURNS
+
+    def start_attempt(self) -> Attempt:
+        """Return the reader of the next message of the model."""
+        request, thinks, is_last = self._request, self._served.thinks, self._repairs_left == 0
+        held = self._held.loosen() if self._held is not None and is_last else self._held
+        by_tool = held is not None and held.asking in ("tool", "none")
+        gate = Gate(
+            tools={tool.name for tool in self._tools},
+            single=not request.parallel,
+            hold_text=self._choice.mode in ("required", "named") or by_tool,
+            hold_all=bool(self._tools) and (thinks or not request.stream),
+            may_be_quoted=self._quotations.is_named,
+            ends_at_quotation=not self._has_quoted and not is_last,
+            sent=self._sent if held is None else SentText(),
+            help_names=frozenset(each.name for each in self._listed.own_tools),
+        )
+        format_gate = FormatGate(held, self._sent, hold_text=by_tool or thinks) if held is not None else None
+        reader = TurnReader(
+            self._dialect,
+            self._tools,
+            single=not request.parallel,
+            prefix=self._prefix,
+            taken={call.id for message in request.messages for call in message.calls},
+            quotations=self._quotations,
+        )
+        return Attempt(gate, format_gate, reader, self._choice, gives_help=self._help_turns_left > 0)
+
+    def build_model_request(self) -> Request:
+        """Return what the model is asked: the tools of the client, and how it gives an answer in a format."""
+        request, held, choice = self._request, self._held, self._choice
+        view = self._listed.view(self._history)
+        if held is not None and held.tool is not None:
+            view, choice = replace(view, listed=(*view.listed, held.tool)), ToolChoice(mode="required")
+        elif held is not None and held.asking == "words" and view.dialect.in_text:
+            view = replace(view, listed=(), added=())  # else the model would be told that no tool may be called
+        shown = view.render(view.history, choice, parallel=request.parallel)
+        if held is not None and held.asking == "words" and self._passthrough.can_constrain:
+            shown = replace(shown, constraint=Constraint(json_schema=held.shown))
+        sampling = Sampling(
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            seed=request.seed,
+            stop=request.stop,
+            extra=self._extra or None,
+        )
+        return Request(shown=shown, dialect=self._served.dialect.name, stream=request.stream, sampling=sampling)
+
+    def end_attempt(self, attempt: Attempt) -> TurnEnded | None:
+        """Return the end of the answer; None if the message is not acceptable, or asks for help."""
+        gate = attempt.gate
+        self._usage += gate.usage
+        self._has_quoted = self._has_quoted or gate.quoted is not None
+        if attempt.problem is not None or (attempt.help_calls and gate.original is not None):
+            return None
+        message = self._passthrough.to_client(attempt.build_message())
+        return TurnEnded(message=message, finish=attempt.finish, usage=self._usage, stop_text=gate.stop_text)
+
+    def add_to_history(self, attempt: Attempt) -> None:
+        """Add a message and the help that it asked for, or its problem. Raises `CallNotRepaired` if it was the last."""
+        original = attempt.gate.original
+        if attempt.problem is None and original is not None:
+            self._history = (*self._history, *answer_help(self._listed, original, attempt.help_calls))
+            self._help_turns_left -= 1
+            self._sent.continue_message()
+            return
+        if (attempt.has_sent_call and self._request.stream) or self._repairs_left == 0:
+            name, problem = self._served.name, attempt.problem
+            if self._held is not None:
+                raise AnswerNotRepaired(f"the model {name} did not answer as asked: {problem}")
+            raise CallNotRepaired(f"the model {name} did not manage a call: {problem}")
+        self._history = _add_problem(self._history, original, attempt.describe_problem())
+        self._repairs_left -= 1
+        self._sent = self._sent if self._request.stream else SentText()
+        self._sent.start_message()
 
 
 def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
@@ -272,15 +401,3 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
     text = message.raw.text if message and message.raw else message.text if message else ""
     faulty = (assistant(text),) if text.strip() else ()
     return (*history, *faulty, user(note))
-
-
-def _build_model_request(served: ServedModel, request: ChatRequest, shown: Shown, extra: dict[str, object]) -> Request:
-    sampling = Sampling(
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        top_p=request.top_p,
-        seed=request.seed,
-        stop=request.stop,
-        extra=extra or None,
-    )
-    return Request(shown=shown, dialect=served.dialect.name, stream=request.stream, sampling=sampling)

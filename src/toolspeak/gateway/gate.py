@@ -6,7 +6,8 @@ ends before it, and the model writes it again when it has the result. Text that 
 held, and blank lines around calls are dropped. A call of a tool that a result names is held as well: it may turn out to
 be quoted from the result, and is dropped then.
 
-If an earlier message to the same request was sent in part, its text is not sent again. The words of both messages are
+A model that is asked again writes its message anew, and often begins with the same words. If an earlier message to the
+same request was sent in part, its text is not sent again (`SentText`). The words of both messages are
 compared: as long as they are equal, nothing is sent, and what goes on behind them is. If the words differ, they are
 held. A call ends the doubt: the client keeps the words that it has, and those of the new message, which say the same or
 excuse a fault that the client has not seen, are dropped. In a message without a call they are the answer, and follow as
@@ -15,6 +16,7 @@ answer, and a signature of its vendor is valid for the reasoning of the last mes
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from toolspeak.loop import find_references
 from toolspeak.values.events import (
@@ -33,14 +35,9 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.messages import Call, Message, Part, Text, Thinking, ToolCall
 
-# `SentText`: the text that a client has got of the answer to one request.
-#
-# A model that is asked again writes its message anew, and often begins with the same words. The client keeps what was
-# sent of the message before, so these words are not sent again.
-
 
 class SentText:
-    """The text that was sent, over all messages of a model to one request."""
+    """The text that a client has got of the answer to one request, over all messages of the model."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -96,69 +93,41 @@ class SentText:
         self._pieces.append(text)
 
 
+@dataclass(slots=True, kw_only=True)
 class Gate:
-    """Lets the events of one message pass, as far as that is safe.
+    """Lets the events of one message pass, as far as that is safe."""
 
-    Attributes:
-        has_sent_call: Whether a part of a call was sent. After that the model cannot be asked again.
-        has_sent_reasoning: Whether an event was sent that turned out to be reasoning.
-        is_done: Whether the rest of the message is not needed.
-        help_calls: The calls of the help tool, which the gateway answers itself.
-        malformed: The malformed call that ends the message, if there is one.
-        quoted: The quoted call that ends the message, if there is one.
-        ended: The end of the message, once it has arrived.
-    """
+    tools: Collection[str] = ()  # the names of the tools that may be called; without any, calls are dropped
+    single: bool = False  # whether the message is done after one call
+    hold_text: bool = False  # whether a call is required, so that text is sent only with one
+    hold_all: bool = False  # whether text may turn out to be reasoning, so that it is held until that is known
+    may_be_quoted: Callable[[str], bool] = lambda tool: False  # whether a call of a tool is held until that is known
+    ends_at_quotation: bool = True  # whether a quoted call before all others ends the message; else it is only dropped
+    sent: SentText = field(default_factory=SentText)  # what was sent of earlier messages to the same request
+    help_names: frozenset[str] = frozenset()  # the tools that the gateway answers itself; their calls are not sent
 
-    def __init__(
-        self,
-        tools: Collection[str] = (),
-        *,
-        single: bool = False,
-        hold_text: bool = False,
-        hold_all: bool = False,
-        may_be_quoted: Callable[[str], bool] = lambda tool: False,
-        ends_at_quotation: bool = True,
-        sent: SentText | None = None,
-        help_names: frozenset[str] = frozenset(),
-    ) -> None:
-        """Create a gate.
+    has_sent_call: bool = field(default=False, init=False)  # after that the model cannot be asked again
+    has_sent_reasoning: bool = field(default=False, init=False)  # whether what was sent turned out to be reasoning
+    is_done: bool = field(default=False, init=False)  # whether the rest of the message is not needed
+    calls: list[CallReady] = field(default_factory=list[CallReady], init=False)  # those that were sent
+    help_calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
+    malformed: CallMalformed | None = field(default=None, init=False)  # the malformed call that ends the message
+    quoted: CallQuoted | None = field(default=None, init=False)  # the quoted call that ends the message
+    ended: TurnEnded | None = field(default=None, init=False)  # the end of the message, once it has arrived
 
-        Args:
-            tools: The names of the tools that may be called; without any, calls are dropped.
-            single: Whether the message is done after one call.
-            hold_text: Whether a call is required, so that text is sent only with one.
-            hold_all: Whether text may turn out to be reasoning, so that it is held until that is known.
-            may_be_quoted: Whether a call of a tool may be quoted, so that it is held until that is known.
-            ends_at_quotation: Whether a quoted call before all others ends the message; if not, it is only dropped.
-            sent: The text that was sent of earlier messages to the same request.
-            help_names: The names of the tools that the gateway answers itself; their calls are not sent.
-        """
-        self.has_sent_call = False
-        self.is_done = False
-        self.has_sent_reasoning = False
-        self.help_calls: list[ToolCall] = []
-        self.malformed: CallMalformed | None = None
-        self.quoted: CallQuoted | None = None
-        self.ended: TurnEnded | None = None
-        self._help_names = help_names
-        self._help_ids: set[str] = set()
-        self._tools = tools
-        self._single = single
-        self._hold_text = hold_text
-        self._hold_all = hold_all
-        self._may_be_quoted = may_be_quoted
-        self._ends_at_quotation = ends_at_quotation
-        self._quoted_ids: set[str] = set()
-        self._held: list[Event] = []  # events that wait, in order
-        self._waiting: dict[str, list[Event]] = {}  # events of later calls, until they are complete
-        self._live = ""  # the id of the call that is sent as it arrives
-        self._calls: list[CallReady] = []
-        self._sent = SentText() if sent is None else sent
-        self._is_first = not self._sent  # whether nothing was sent before this message
-        self._text: list[str] = []  # of this message, whether it was sent or repeats what was sent
-        self._differs = False  # whether the text of this message is not the text that was sent before it
-        self._thoughts: list[str] = []
-        self._blank = ""  # white space that is sent with the next word
+    _help_ids: set[str] = field(default_factory=set[str], init=False)
+    _quoted_ids: set[str] = field(default_factory=set[str], init=False)
+    _held: list[Event] = field(default_factory=list[Event], init=False)  # events that wait, in order
+    _waiting: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]], init=False)  # of later calls
+    _live: str = field(default="", init=False)  # the id of the call that is sent as it arrives
+    _is_first: bool = field(default=False, init=False)  # whether nothing was sent before this message
+    _text: list[str] = field(default_factory=list[str], init=False)  # of this message, sent now or before
+    _differs: bool = field(default=False, init=False)  # whether that text is not the text that was sent before
+    _thoughts: list[str] = field(default_factory=list[str], init=False)
+    _blank: str = field(default="", init=False)  # white space that is sent with the next word
+
+    def __post_init__(self) -> None:
+        self._is_first = not self.sent
 
     def admit(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that may be sent now. A `CallQuoted` must come together with the end of its call."""
@@ -175,44 +144,53 @@ class Gate:
 
     def release_held(self) -> list[Event]:
         """Return, at the end of the message, the events that were held because they might have been reasoning."""
-        held, self._held, self._hold_all = self._held, [], False
+        held, self._held, self.hold_all = self._held, [], False
         return self.admit(held)
 
     def release_text(self) -> list[Event]:
         """Return, at the end of an acceptable message, the text that was held until a call."""
         passed = self._release()
-        if self._differs:
-            passed.append(self._add_paragraph())
-        if self._blank and not self._calls:
+        if self._differs:  # the text follows that of an earlier message
+            self._differs = False
+            paragraph = "\n\n" + "".join(self._text)
+            self.sent.append(paragraph)
+            passed.append(TextDelta(text=paragraph))
+        if self._blank and not self.calls:
             passed += self._send_text(self._blank)
         return passed
-
-    def _add_paragraph(self) -> Event:
-        """Send the text of this message after that of an earlier one."""
-        self._differs = False
-        paragraph = "\n\n" + "".join(self._text)
-        self._sent.append(paragraph)
-        return TextDelta(text=paragraph)
 
     def build_message(self) -> Message:
         """Return what was sent, as a message. Reasoning and calls keep the data of their vendor."""
         original = self.ended.message.parts if self.ended else ()
         calls = {part.call.id: part for part in original if isinstance(part, Call)}
-        thinking, text = "".join(self._thoughts), str(self._sent)
-        thoughts: list[Part] = [part for part in original if isinstance(part, Thinking)]
-        if "".join(part.text for part in thoughts if isinstance(part, Thinking)) != thinking:
+        thinking, text = "".join(self._thoughts), str(self.sent)
+        thoughts = [part for part in original if isinstance(part, Thinking)]
+        if "".join(part.text for part in thoughts) != thinking:
             thoughts = [Thinking(text=thinking)] if thinking else []
-        parts = [*thoughts, *([Text(text=text)] if text else [])]
-        return Message(
-            role="assistant",
-            parts=(*parts, *(calls.get(event.call.id, Call(call=event.call)) for event in self._calls)),
-        )
+        parts: list[Part] = [*thoughts, *([Text(text=text)] if text else [])]
+        parts += [calls.get(event.call.id, Call(call=event.call)) for event in self.calls]
+        return Message(role="assistant", parts=tuple(parts))
 
     @property
     def finish(self) -> FinishReason:
         """Why the message that was sent ends."""
         finish = self.ended.finish if self.ended else "closed"
-        return finish if finish in ("length", "refused", "error") else "tool_calls" if self._calls else "stop"
+        return finish if finish in ("length", "refused", "error") else "tool_calls" if self.calls else "stop"
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether no malformed or quoted call ends the message."""
+        return self.malformed is None and self.quoted is None
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the message is whole."""
+        return self.finish not in ("length", "refused", "error")
+
+    @property
+    def original(self) -> Message | None:
+        """The message as the model wrote it."""
+        return self.ended.message if self.ended else None
 
     @property
     def usage(self) -> Usage:
@@ -224,44 +202,40 @@ class Gate:
         return self.ended.stop_text if self.ended and self.finish == "stop" else ""
 
     @property
-    def calls(self) -> Sequence[CallReady]:
-        """The calls that were sent."""
-        return self._calls
-
-    @property
     def called_tools(self) -> set[str]:
         """The names of the tools that were called."""
-        return {event.call.name for event in self._calls}
+        return {event.call.name for event in self.calls}
 
     def _turn_into_reasoning(self) -> list[Event]:
         if self.has_sent_call or self._text:
             self.has_sent_reasoning = True
             return []
         thought = "".join(event.text for event in self._held if isinstance(event, TextDelta)) + self._blank
-        self._held, self._hold_all, self._blank = [], False, ""  # the reasoning is over: further text is text
+        self._held, self.hold_all, self._blank = [], False, ""  # the reasoning is over: further text is text
         self._waiting, self.malformed, self.quoted, self.is_done = {}, None, None, False
         self.help_calls = []
         return self._admit_one(ThinkingDelta(text=thought)) if thought else []
 
     def _admit_one(self, event: Event) -> list[Event]:
-        if self._hold_all:
+        if self.hold_all:
             if not isinstance(event, ThinkingDelta) or self._held:
                 self._held.append(event)
                 return []
-            self._hold_all = False  # the model marks its reasoning, so that text is text
+            self.hold_all = False  # the model marks its reasoning, so that text is text
         if isinstance(event, TextDelta):
             return self._admit_text(event)
         if isinstance(event, ThinkingDelta):
             self._thoughts.append(event.text)
             return [event]
-        if not self._tools:
+        if not self.tools:
             return []
-        if isinstance(event, CallQuoted):
-            return self._reject_quoted(event)
-        return self._reject(event) if isinstance(event, CallMalformed) else self._admit_call(event)
+        if isinstance(event, CallQuoted | CallMalformed):
+            self._reject(event)
+            return []
+        return self._admit_call(event)
 
     def _admit_text(self, event: TextDelta) -> list[Event]:
-        if self._hold_text:
+        if self.hold_text:
             self._held.append(event)
             return []
         if event.text.isspace():
@@ -272,40 +246,34 @@ class Gate:
         if not self._is_first:
             return self._send_text(event.text)
         self._text.append(event.text)
-        self._sent.append(event.text)
+        self.sent.append(event.text)
         return [event]
 
     def _send_text(self, text: str) -> list[Event]:
         """Return the text to send: all of it, unless it repeats what was sent before, or differs from that."""
-        if not self._text and not self._sent.is_repeated:
+        if not self._text and not self.sent.is_repeated:
             text = text.lstrip()
         self._text.append(text)
         if self._differs:
             return []
-        new = self._sent.extend(text)
+        new = self.sent.extend(text)
         self._differs = new is None
         return [TextDelta(text=new)] if new else []
 
-    def _reject(self, event: CallMalformed) -> list[Event]:
+    def _reject(self, event: CallMalformed | CallQuoted) -> None:
         self._waiting.pop(event.call_id, None)
-        if event.call_id == self._live or not self._calls:
-            self.malformed = event
-            self.is_done = True  # the model is on a wrong path, and would stay there
-        return []
-
-    def _reject_quoted(self, event: CallQuoted) -> list[Event]:
-        self._waiting.pop(event.call_id, None)
-        if self._ends_at_quotation and not self._calls:
-            self.quoted = event
-            self.is_done = True
-        return []
+        if isinstance(event, CallQuoted):
+            if self.ends_at_quotation and not self.calls:
+                self.quoted, self.is_done = event, True
+        elif event.call_id == self._live or not self.calls:
+            self.malformed, self.is_done = event, True  # the model is on a wrong path, and would stay there
 
     def _admit_call(self, event: Event) -> list[Event]:
         if self._is_help(event):
             return []
         if isinstance(event, CallStarted):
-            is_open = not self.has_sent_call and event.name in self._tools and event.call_id not in self._quoted_ids
-            if is_open and not self._may_be_quoted(event.name):
+            is_open = not self.has_sent_call and event.name in self.tools and event.call_id not in self._quoted_ids
+            if is_open and not self.may_be_quoted(event.name):
                 self._live = event.call_id
                 return [*self._open_for_calls(), event]
             self._waiting[event.call_id] = [event]
@@ -320,11 +288,11 @@ class Gate:
     def _is_help(self, event: Event) -> bool:
         """Whether an event is part of a call of the help tool. A whole call is kept for the gateway."""
         if isinstance(event, CallReady):
-            is_help = event.call.name in self._help_names
+            is_help = event.call.name in self.help_names
             if is_help and event.call.id not in self._quoted_ids:
                 self.help_calls.append(event.call)
             return is_help
-        if isinstance(event, CallStarted) and event.name in self._help_names:
+        if isinstance(event, CallStarted) and event.name in self.help_names:
             self._help_ids.add(event.call_id)
         return isinstance(event, CallStarted | ArgsDelta) and event.call_id in self._help_ids
 
@@ -335,8 +303,8 @@ class Gate:
         if find_references(call.arguments):
             self.is_done = True
             return []
-        self._calls.append(event)
-        self.is_done = self._single
+        self.calls.append(event)
+        self.is_done = self.single
         if call.id == self._live:
             return [event]
         return [*self._open_for_calls(), *self._waiting.pop(call.id, []), event]
@@ -348,11 +316,11 @@ class Gate:
         self.has_sent_call = True
         released = self._release()
         self._blank = ""
-        if self._differs or not self._sent.is_repeated:  # the client has other words already, or more of them
+        if self._differs or not self.sent.is_repeated:  # the client has other words already, or more of them
             self._differs = False
-            self._sent.stop_comparing()
+            self.sent.stop_comparing()
         return released
 
     def _release(self) -> list[Event]:
-        held, self._held, self._hold_text = self._held, [], False
+        held, self._held, self.hold_text = self._held, [], False
         return self.admit(held)

@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from starlette.requests import ClientDisconnect, Request
@@ -30,16 +31,7 @@ LARGE_BODY_BYTES = 100_000
 """Larger bodies are read in a thread, so that other requests are answered meanwhile."""
 
 SINGLE_HEADERS = frozenset(
-    {
-        b"authorization",
-        b"x-api-key",
-        b"x-goog-api-key",
-        b"host",
-        b"origin",
-        b"sec-fetch-site",
-        b"content-length",
-        b"transfer-encoding",
-    }
+    b"authorization x-api-key x-goog-api-key host origin sec-fetch-site content-length transfer-encoding".split()
 )
 """Headers that may be given only once: a proxy and the gateway could each read another one."""
 
@@ -55,13 +47,7 @@ OWN_SITES = frozenset({"same-origin", "none"})
 
 
 class RequestRefused(Exception):
-    """A request is answered with an error.
-
-    Attributes:
-        failure: How the error is reported.
-        message: The message for the client.
-        close: Whether the connection must be closed, because the rest of the request is not read.
-    """
+    """A request is answered with an error. `close`: the connection ends, because the rest of it is not read."""
 
     def __init__(self, failure: FailureName, message: str, *, close: bool = False) -> None:
         super().__init__(message)
@@ -87,13 +73,7 @@ class AccessRules:
 
 
 def check_access(request: Request, rules: AccessRules, *, needs_key: bool = True) -> None:
-    """Raise `RequestRefused` unless a request may be read.
-
-    Args:
-        request: The request.
-        rules: Who may send requests.
-        needs_key: Whether the key is asked for, if there is one. All other checks are always made.
-    """
+    """Raise `RequestRefused` unless a request may be read. `needs_key` is for the key alone, not for other checks."""
     headers = request.headers
     given = [name for name, _ in headers.raw if name in SINGLE_HEADERS]
     if len(set(given)) < len(given):
@@ -106,16 +86,12 @@ def check_access(request: Request, rules: AccessRules, *, needs_key: bool = True
     if origin is None and headers.get("sec-fetch-site", "none") not in OWN_SITES:
         raise RequestRefused("access_refused", "a page of another site may not use the gateway")
     if rules.key is None:
-        if _host(headers.get("host", "")) not in rules.hosts:
+        host = _HOST.fullmatch(headers.get("host", ""))
+        if host is None or (host[1] or host[2]).lower() not in rules.hosts:
             raise RequestRefused("access_refused", "the gateway is not served under this name")
     elif needs_key and not _has_key(request, rules.key):
         problem = "the key is missing or wrong; send it as a bearer token, as x-api-key or as x-goog-api-key"
         raise RequestRefused("key_wrong", problem)
-
-
-def _host(header: str) -> str:
-    match = _HOST.fullmatch(header)
-    return (match[1] or match[2]).lower() if match else ""
 
 
 def is_gemini_request(request: Request) -> bool:
@@ -138,17 +114,12 @@ def _has_key(request: Request, key: str) -> bool:
     given = [text.encode("latin-1") for text in texts]
     if is_gemini_request(request):
         given.append(request.query_params.get("key", "").encode("utf-8", "replace"))
-    return sum(_is_key(each, key) for each in given) > 0  # all are compared, so that the time tells nothing
-
-
-def _is_key(given: bytes, key: str) -> bool:
-    return hmac.compare_digest(given, key.encode())
+    # All are compared, so that the time tells nothing.
+    return sum(hmac.compare_digest(each, key.encode()) for each in given) > 0
 
 
 async def read_body(request: Request, read: Callable[[Any], T]) -> T:
-    """Return what `read` makes of the body, a JSON object.
-
-    A large body is parsed and read in a thread.
+    """Return what `read` makes of the body, a JSON object. A large body is parsed and read in a thread.
 
     Raises:
         RequestRefused: The body is too large, too deep, too slow or no object.
@@ -192,14 +163,12 @@ async def _discard_body(request: Request) -> None:
     if "expect" in request.headers:  # the client waits for the answer before it sends the body
         return
     left, is_complete = MAX_DISCARDED_BYTES, False
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_TIMEOUT_SECONDS):
             while left > 0 and not is_complete:
                 message = await request.receive()
                 left -= len(message.get("body", b""))
                 is_complete = not message.get("more_body", False)
-    except TimeoutError:
-        pass
 
 
 async def _receive_bytes(request: Request) -> bytes:

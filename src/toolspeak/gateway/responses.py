@@ -1,10 +1,14 @@
-"""Sends answers, as long as the client is connected."""
+"""Sends answers, as long as the client is connected.
+
+One task of a request waits for the client to leave (`ClientWatch`) and cancels the task of the request. A streamed
+answer has a second task, so that a token does not resume every coroutine of Starlette around it.
+"""
 
 import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Awaitable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.models.cassettes import CassetteNotWritten
+from toolspeak.values.errors import ModelError
 from toolspeak.values.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.wire.api import AnswerEncoder
 
@@ -38,14 +43,11 @@ def log_failure(request_id: str, error: Exception) -> None:
 class ClientWatch:
     """Waits for the client of one request to disconnect, and then cancels the work for it.
 
-    The work is awaited in the task of the request. The watch has a task of its own, until `stop`.
-
-    Attributes:
-        has_left: Whether the client has disconnected.
+    The work is awaited in the task of the request. The watch has a task of its own, until `stop`. It begins after the
+    body of the request was received. `has_left` says whether the client has disconnected.
     """
 
     def __init__(self, receive: Receive) -> None:
-        """Begin to watch. The body of the request must have been received."""
         self.has_left = False
         self._working: asyncio.Task[Any] | None = None
         self._watching = asyncio.create_task(self._wait_for_disconnect(receive))
@@ -84,17 +86,37 @@ async def run_while_connected(receive: Receive, work: Awaitable[T]) -> T:
         watch.stop()
 
 
-class StreamedAnswer(Response):
-    """An answer that is sent while it is generated. Its first events have arrived already.
+async def start_stream(
+    receive: Receive,
+    events: AsyncGenerator[list[Event]],
+    encoder: AnswerEncoder,
+    request_id: str,
+    figures: GatewayFigures,
+) -> Response:
+    """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
+    watch = ClientWatch(receive)
+    try:
+        first = await watch.run(anext(events))
+    except BaseException:
+        watch.stop()
+        raise
+    return StreamedAnswer(events, first, encoder, request_id, watch, figures)
 
-    Args:
-        events: The further events.
-        first: The first events.
-        encoder: Writes events in the API of the client.
-        request_id: The id of the request.
-        watch: The watch over the client, which is stopped after the answer.
-        figures: Where open streams are counted.
-    """
+
+async def read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
+    """Return the end of an answer, which holds the whole message."""
+    ended: TurnEnded | None = None
+    async with aclosing(events):
+        async for batch in events:
+            if isinstance(batch[-1], TurnEnded):
+                ended = batch[-1]
+    if ended is None:
+        raise ModelError("the answer has no end")
+    return ended
+
+
+class StreamedAnswer(Response):
+    """An answer that is sent while it is generated. Its first events have arrived already."""
 
     def __init__(
         self,
@@ -121,7 +143,6 @@ class StreamedAnswer(Response):
         try:
             if not self._watch.has_left:
                 with suppress(ClientDisconnect):
-                    # In a task of its own: each token would otherwise resume every coroutine of the app around it.
                     await self._watch.run(asyncio.create_task(self._send_events(send)))
         finally:
             self._watch.stop()
@@ -136,11 +157,12 @@ class StreamedAnswer(Response):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             try:
                 batch = self._first
-                await write(self._encoder.start() + self._encoder.feed(join_deltas(batch)))
+                await write(self._encoder.start() + self._encoder.feed(_join_deltas(batch)))
                 async for batch in self._events:
-                    if data := self._encoder.feed(join_deltas(batch)):
+                    if data := self._encoder.feed(_join_deltas(batch)):
                         await write(data)
-                self._log_tokens(batch)
+                if isinstance(batch[-1], TurnEnded) and (counts := describe_tokens(batch[-1].usage)):
+                    log.info("%s tokens: %s", self._request_id, counts)
             except Exception as error:
                 if is_expected(error):
                     log.warning("%s broke off with %s", self._request_id, type(error).__name__)
@@ -149,11 +171,6 @@ class StreamedAnswer(Response):
                 report = report_error(error)
                 await write(self._encoder.error(replace(report, message=f"{report.message} ({self._request_id})")))
             await write(b"", more=False)
-
-    def _log_tokens(self, batch: list[Event]) -> None:
-        """Log the tokens at the end of an answer. Its headers are sent by then."""
-        if isinstance(batch[-1], TurnEnded) and (counts := describe_tokens(batch[-1].usage)):
-            log.info("%s tokens: %s", self._request_id, counts)
 
 
 def describe_tokens(usage: Usage) -> str:
@@ -164,7 +181,7 @@ def describe_tokens(usage: Usage) -> str:
     return f"input={usage.input_tokens}, cached={usage.cached_tokens}, anew={fresh}"
 
 
-def join_deltas(events: list[Event]) -> list[Event]:
+def _join_deltas(events: list[Event]) -> list[Event]:
     """Return events with neighbouring deltas of the same kind joined into one."""
     if len(events) < 2:
         return events

@@ -1,10 +1,15 @@
-"""Routes behind access rules: each request gets an id, a log line and, if it fails, an error in the form of its API."""
+"""Routes behind access rules: each request gets an id, a log line and, if it fails, an error in the form of its API.
+
+- Browsers: a page of an allowed origin may read answers, and asks for leave before it sends a request. Which origins
+  are allowed is checked in `guard.py`, for these requests as for all others.
+- Mounted apps, such as an MCP server, get a request after access and size of the body were checked.
+"""
 
 import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -20,11 +25,6 @@ from toolspeak.wire.api import WIRES, Wire
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.json_data import dump_compact
 
-# Answers to browsers: a page of an allowed origin may read them, and asks for leave before it sends a request.
-#
-# Which origins are allowed is checked in `guard.py`, for these requests as for all others.
-
-
 ALLOWED_METHODS = "GET, POST, OPTIONS"
 
 READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x-toolspeak-tokens"
@@ -33,74 +33,17 @@ READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x
 MAX_AGE_SECONDS = 600
 """How long a browser need not ask for leave again."""
 
-
-def answer_preflight(request: Request) -> Response:
-    """Return the answer to a page that asks for leave. Its origin was checked already."""
-    response = Response(status_code=204, headers={"allow": ALLOWED_METHODS})
-    if "origin" in request.headers:
-        response.headers["access-control-allow-methods"] = ALLOWED_METHODS
-        response.headers["access-control-max-age"] = str(MAX_AGE_SECONDS)
-        if asked := request.headers.get("access-control-request-headers"):
-            response.headers["access-control-allow-headers"] = asked
-        if request.headers.get("access-control-request-private-network") == "true":
-            response.headers["access-control-allow-private-network"] = "true"
-    return response
-
-
-def let_origin_read(request: Request, response: Response, origins: frozenset[str]) -> None:
-    """Let the page that sent a request read the response, if its origin is allowed."""
-    origin = request.headers.get("origin")
-    if origin in origins:
-        response.headers["access-control-allow-origin"] = origin
-        response.headers["access-control-expose-headers"] = READABLE_HEADERS
-        response.headers["vary"] = "origin"
-
-
-# Other apps behind the guard of the gateway: an app gets a request after access and size of the body were checked.
-
-
-def mounted_handler(inner: ASGIApp) -> Callable[[Request, str], Awaitable[Response]]:
-    """Return the handler of requests to an app that is mounted."""
-
-    async def handler(request: Request, request_id: str) -> Response:
-        body = await read_bytes(request)
-        check_size(body.decode(errors="replace"))
-        return MountedAnswer(inner, body)
-
-    return handler
-
-
-class MountedAnswer(Response):
-    """The answer of an app that is mounted, with the headers of the gateway added."""
-
-    def __init__(self, inner: ASGIApp, body: bytes) -> None:
-        self._inner = inner
-        self._request_body = body
-        self.status_code = 200
-        self.background = None
-        self.raw_headers: list[tuple[bytes, bytes]] = []
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the app answer. It gets the body that was read, and is told when the client disconnects."""
-        is_given = False
-
-        async def receive_again() -> Message:
-            nonlocal is_given
-            if is_given:
-                return await receive()
-            is_given = True
-            return {"type": "http.request", "body": self._request_body, "more_body": False}
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self.raw_headers]}
-            await send(message)
-
-        await self._inner(scope, receive_again, send_with_headers)
-
-
-Handler = Callable[[Request, str], Awaitable[Response]]
+Handler: TypeAlias = Callable[[Request, str], Awaitable[Response]]
 """Answers a request, which has the given id."""
+
+
+class JsonResponse(Response):
+    """JSON in ASCII: an unpaired surrogate, which a model may write, cannot be encoded in UTF-8."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return dump_compact(content).encode()
 
 
 def guarded_route(
@@ -123,17 +66,20 @@ def guarded_route(
         try:
             is_preflight = request.method == "OPTIONS"
             check_access(request, rules, needs_key=needs_key and not is_preflight)
-            response = answer_preflight(request) if is_preflight else await handler(request, request_id)
+            response = _answer_preflight(request) if is_preflight else await handler(request, request_id)
         except ClientDisconnect:
             response = Response(status_code=499)
         except Exception as error:
             if not is_expected(error):
                 log_failure(request_id, error)
-            response = _error_response(wire or find_wire(request), report_error(error), request_id)
+            response = _error_response(wire or _find_wire(request), report_error(error), request_id)
             if isinstance(error, RequestRefused) and error.close:
                 response.headers["connection"] = "close"
         response.headers["x-request-id"] = response.headers["request-id"] = request_id
-        let_origin_read(request, response, rules.origins)
+        if (origin := request.headers.get("origin")) in rules.origins:  # its page may read the response
+            response.headers["access-control-allow-origin"] = origin
+            response.headers["access-control-expose-headers"] = READABLE_HEADERS
+            response.headers["vary"] = "origin"
         took = (time.monotonic() - start) * 1e3
         log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
         if (figures := find_figures(request)) is not None:
@@ -141,6 +87,44 @@ def guarded_route(
         return response
 
     return Route(path, endpoint, methods=[method, "OPTIONS"])
+
+
+def _answer_preflight(request: Request) -> Response:
+    """Return the answer to a page that asks for leave. Its origin was checked already."""
+    response = Response(status_code=204, headers={"allow": ALLOWED_METHODS})
+    if "origin" in request.headers:
+        response.headers["access-control-allow-methods"] = ALLOWED_METHODS
+        response.headers["access-control-max-age"] = str(MAX_AGE_SECONDS)
+        if asked := request.headers.get("access-control-request-headers"):
+            response.headers["access-control-allow-headers"] = asked
+        if request.headers.get("access-control-request-private-network") == "true":
+            response.headers["access-control-allow-private-network"] = "true"
+    return response
+
+
+def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Response:
+    status = report.form.status
+    response = JsonResponse({**wire.error_body(report), "request_id": request_id}, status_code=status)
+    if status == 429 or status >= 500:  # the gateway has retried; clients would multiply that
+        response.headers["x-should-retry"] = "false"
+    if report.retry_after is not None and math.isfinite(report.retry_after):
+        response.headers["retry-after"] = str(math.ceil(report.retry_after))
+    return response
+
+
+def _make_request_id() -> str:
+    return f"req_{secrets.token_hex(8)}"
+
+
+def _find_wire(request: Request) -> Wire:
+    """Return the API whose client sends a request: by its path, else by headers that only some clients send."""
+    path = request.url.path
+    if is_gemini_request(request):
+        return WIRES["gemini"]
+    for wire in WIRES.values():
+        if any(f"{path}/".startswith(f"{wire.BASE_PATH}{each}/") for each in wire.PATHS):
+            return wire
+    return WIRES["anthropic" if "anthropic-version" in request.headers else "openai"]
 
 
 def find_figures(request: Request) -> GatewayFigures | None:
@@ -151,26 +135,6 @@ def find_figures(request: Request) -> GatewayFigures | None:
 async def report_health(request: Request, request_id: str) -> Response:
     """Answer that the gateway runs."""
     return JsonResponse({"status": "ok"})
-
-
-class JsonResponse(Response):
-    """JSON in ASCII: an unpaired surrogate, which a model may write, cannot be encoded in UTF-8."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        return dump_compact(content).encode()
-
-
-def find_wire(request: Request) -> Wire:
-    """Return the API whose client sends a request: by its path, else by headers that only some clients send."""
-    path = request.url.path
-    if is_gemini_request(request):
-        return WIRES["gemini"]
-    for wire in WIRES.values():
-        if any(f"{path}/".startswith(f"{wire.BASE_PATH}{each}/") for each in wire.PATHS):
-            return wire
-    return WIRES["anthropic" if "anthropic-version" in request.headers else "openai"]
 
 
 async def answer_unknown_route(request: Request, error: Exception) -> Response:
@@ -184,18 +148,40 @@ async def answer_unknown_route(request: Request, error: Exception) -> Response:
     report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
     if (figures := find_figures(request)) is not None:
         figures.count_request("", "", report.form.status)
-    return _error_response(find_wire(request), report, _make_request_id())
+    return _error_response(_find_wire(request), report, _make_request_id())
 
 
-def _make_request_id() -> str:
-    return f"req_{secrets.token_hex(8)}"
+def mounted_handler(inner: ASGIApp) -> Handler:
+    """Return the handler of requests to an app that is mounted."""
+
+    async def handler(request: Request, request_id: str) -> Response:
+        body = await read_bytes(request)
+        check_size(body.decode(errors="replace"))
+        return _MountedAnswer(inner, body)
+
+    return handler
 
 
-def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Response:
-    status = report.form.status
-    response = JsonResponse({**wire.error_body(report), "request_id": request_id}, status_code=status)
-    if status == 429 or status >= 500:  # the gateway has retried; clients would multiply that
-        response.headers["x-should-retry"] = "false"
-    if report.retry_after is not None and math.isfinite(report.retry_after):
-        response.headers["retry-after"] = str(math.ceil(report.retry_after))
-    return response
+class _MountedAnswer(Response):
+    """The answer of an app that is mounted, with the headers of the gateway added."""
+
+    def __init__(self, inner: ASGIApp, body: bytes) -> None:
+        self._inner = inner
+        self._request_body = body
+        self.status_code = 200
+        self.background = None
+        self.raw_headers: list[tuple[bytes, bytes]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer. It gets the body that was read, and is told when the client disconnects."""
+        given: list[Message] = [{"type": "http.request", "body": self._request_body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return given.pop() if given else await receive()
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self.raw_headers]}
+            await send(message)
+
+        await self._inner(scope, receive_again, send_with_headers)

@@ -9,6 +9,9 @@
     GET  /metrics               the figures of the store, in the text format of Prometheus, and those of the gateway
 
 Errors have the form of OpenAI's API. What is refused because of the state of a run has the status 409.
+
+Each event has its id, so a browser that was cut off sends the last one as `Last-Event-ID` and gets what came after it.
+A comment is sent from time to time: a proxy that sees nothing for a minute would close the connection.
 """
 
 import asyncio
@@ -28,73 +31,15 @@ from toolspeak.durable.event_feed import Position
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
 from toolspeak.gateway.responses import log, run_while_connected
 from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guarded_route
-from toolspeak.run.runnable import RunOptions
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.values import codec
 from toolspeak.values.errors import StoreUnavailable, ToolspeakError
 from toolspeak.values.events import Limits
-from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.fields import FieldError, Fields
-
-# The events of a durable run as server-sent events, as long as the client is connected.
-#
-# Each event has its id, so a browser that was cut off sends the last one as `Last-Event-ID` and gets what came after
-# it. A comment is sent from time to time: a proxy that sees nothing for a minute would close the connection.
-
+from toolspeak.wire.framing import encode_event
 
 KEEP_ALIVE_SECONDS = 15.0
-
-KEEP_ALIVE = b": keep-alive\n\n"
-
-
-def encode_run_event(event: RunEvent) -> bytes:
-    """Return an event as bytes: its id, its kind, and the event as JSON."""
-    data = codec.encode_event(event.event)
-    return f"id: {event.id}\nevent: {data['kind']}\ndata: {json.dumps(data)}\n\n".encode()
-
-
-class RunEventStream(Response):
-    """The events of a run, sent as they are committed, until the run has ended."""
-
-    def __init__(self, events: AsyncGenerator[RunEvent], keep_alive: float = KEEP_ALIVE_SECONDS) -> None:
-        self._events = events
-        self._keep_alive = keep_alive
-        self.status_code = 200
-        self.background = None
-        self.init_headers({"cache-control": "no-cache", "content-type": "text/event-stream; charset=utf-8"})
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events, as long as the client is connected."""
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        with suppress(ClientDisconnect):
-            await run_while_connected(receive, self._send_events(send))
-
-    async def _send_events(self, send: Send) -> None:
-        lock = asyncio.Lock()
-
-        async def write(data: bytes, more: bool = True) -> None:
-            async with lock:
-                await send({"type": "http.response.body", "body": data, "more_body": more})
-
-        async def keep_alive() -> None:
-            while True:
-                await asyncio.sleep(self._keep_alive)
-                await write(KEEP_ALIVE)
-
-        keeping = asyncio.create_task(keep_alive())
-        try:
-            with suppress(OSError):  # the client has disconnected
-                try:
-                    async with aclosing(self._events):
-                        async for event in self._events:
-                            await write(encode_run_event(event))
-                except ToolspeakError as error:  # the client connects again, and goes on after the last event
-                    log.warning("the events of a run broke off: %s", error)
-                await write(b"", more=False)
-        finally:
-            keeping.cancel()
-
 
 MAX_LISTED_RUNS = 1000
 MAX_DEADLINE_SECONDS = 10 * 365 * 86_400.0
@@ -111,7 +56,7 @@ def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
         runs: The store.
         rules: Who may send requests.
     """
-    handlers = RunHandlers(runs)
+    handlers = _RunHandlers(runs)
     table: list[tuple[str, str, Handler]] = [
         ("/runs", "POST", handlers.start),
         ("/runs", "GET", handlers.list),
@@ -123,6 +68,47 @@ def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
     ]
     openai = WIRES["openai"]
     return [guarded_route(rules, path, method, _explain(handler), openai) for path, method, handler in table]
+
+
+class _RunEvents(Response):
+    """The events of a run, sent as they are committed, until the run has ended or the client has left."""
+
+    def __init__(self, events: AsyncGenerator[RunEvent]) -> None:
+        self._events = events
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"cache-control": "no-cache", "content-type": "text/event-stream; charset=utf-8"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        with suppress(ClientDisconnect):
+            await run_while_connected(receive, self._send_events(send))
+
+    async def _send_events(self, send: Send) -> None:
+        lock = asyncio.Lock()
+
+        async def write(data: bytes, more: bool = True) -> None:
+            async with lock:
+                await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        async def keep_alive() -> None:
+            while True:
+                await asyncio.sleep(KEEP_ALIVE_SECONDS)
+                await write(b": keep-alive\n\n")
+
+        keeping = asyncio.create_task(keep_alive())
+        try:
+            with suppress(OSError):  # the client has disconnected
+                try:
+                    async with aclosing(self._events):
+                        async for event in self._events:
+                            data = codec.encode_event(event.event)
+                            await write(f"id: {event.id}\n".encode() + encode_event(json.dumps(data), data["kind"]))
+                except ToolspeakError as error:  # the client connects again, and goes on after the last event
+                    log.warning("the events of a run broke off: %s", error)
+                await write(b"", more=False)
+        finally:
+            keeping.cancel()
 
 
 def _explain(handler: Handler) -> Handler:
@@ -142,7 +128,7 @@ def _explain(handler: Handler) -> Handler:
     return explaining
 
 
-class RunHandlers:
+class _RunHandlers:
     """What the routes do with a store."""
 
     def __init__(self, runs: Runs) -> None:
@@ -150,17 +136,7 @@ class RunHandlers:
 
     async def start(self, request: Request, request_id: str) -> Response:
         """Start a run. The status is 201 if it is new, and 200 if its key was used for the same request before."""
-        wanted = await read_body(request, read_start)
-        run = await self._runs.start(
-            wanted.agent,
-            wanted.prompt,
-            key=wanted.key,
-            priority=wanted.priority,
-            lane=wanted.lane,
-            deadline=wanted.deadline,
-            chat=wanted.chat,
-            **wanted.options,
-        )
+        run = await self._runs.start(**await read_body(request, _read_start))
         data = {**describe_run(await run.row()), "is_new": run.is_new}
         return JsonResponse(data, status_code=201 if run.is_new else 200)
 
@@ -217,7 +193,7 @@ class RunHandlers:
         row = await run.row()
         if row.status == "done" and position.seq >= row.next_seq - 1:
             return Response(status_code=204)
-        return RunEventStream(run.events(after))
+        return _RunEvents(run.events(after))
 
     async def metrics(self, request: Request, request_id: str) -> Response:
         """Return the figures of the store, and those of the gateway if the routes are its own."""
@@ -229,42 +205,24 @@ class RunHandlers:
         return self._runs.handle(request.path_params["id"][:80])
 
 
-@frozen
-class WantedRun:
-    """What a request to start a run says; see `Runs.start`."""
-
-    agent: str
-    prompt: str
-    key: str
-    priority: int
-    lane: str
-    deadline: float | None
-    chat: str
-    options: RunOptions
-
-
-def read_start(body: Any) -> WantedRun:
-    """Read the body of a request to start a run.
-
-    Raises:
-        FieldError: A field is wrong, or unknown.
-    """
+def _read_start(body: Any) -> dict[str, Any]:
+    """Return the arguments of `Runs.start` in a body. Raises `FieldError` if a field is wrong or unknown."""
     fields = _read_fields(body, START_FIELDS)
-    options: RunOptions = {}
+    options: dict[str, Any] = {}
     if (limits := fields.optional_object("limits")) is not None:
         options["limits"] = _read_limits(limits)
     if names := fields.texts("tool_choice", maximum=100):
         options["tool_choice"] = names[0] if isinstance(fields.value("tool_choice"), str) else names
-    return WantedRun(
-        agent=fields.text("agent"),
-        prompt=fields.text("prompt"),
-        key=fields.optional_text("key"),
-        priority=fields.integer("priority") or 0,
-        lane=fields.optional_text("lane"),
-        deadline=fields.number("deadline", maximum=MAX_DEADLINE_SECONDS),
-        chat=fields.optional_text("chat"),
-        options=options,
-    )
+    return {
+        "agent": fields.text("agent"),
+        "prompt": fields.text("prompt"),
+        "key": fields.optional_text("key"),
+        "priority": fields.integer("priority") or 0,
+        "lane": fields.optional_text("lane"),
+        "deadline": fields.number("deadline", maximum=MAX_DEADLINE_SECONDS),
+        "chat": fields.optional_text("chat"),
+        **options,
+    }
 
 
 def _read_limits(fields: Fields) -> Limits:

@@ -1,4 +1,4 @@
-"""`ToolList`: the tools of a request as the model is shown them: all of them, or what fits a budget, with help.
+"""The tools of a request as the model is shown them: all of them, or what fits a budget, with help.
 
 The gateway keeps nothing, so all of this follows from the request alone (`toolspeak.dialects.tool_selection`):
 
@@ -6,8 +6,8 @@ The gateway keeps nothing, so all of this follows from the request alone (`tools
   from turn to turn, whatever is called: servers read a prompt anew from the first character that differs.
 - A model reads the whole description of a tool by a call of the tool `help`, and finds tools that are not listed by a
   call of `find_tools`. Both are shown with the others, if they are needed. If a message has no other call, the gateway
-  answers it in a turn of its own, which the client does not see. Beside other calls it is dropped. A tool of the client
-  that has such a name keeps it.
+  answers it in a turn of its own, which the client does not see, a few times at most. Beside other calls it is dropped,
+  because the client's answer to those comes first. A tool of the client that has such a name keeps it.
 - A tool that was called stays known: its description follows the results of its first call, in every later request.
 """
 
@@ -15,56 +15,13 @@ from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
 from toolspeak.dialects.slim_tools import make_help_tool
-from toolspeak.dialects.tool_selection import ToolSelection, ToolView, make_find_tool, select_tools
+from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
 from toolspeak.values.events import AUTO, ToolChoice
-from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Part, Result, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
 
 MAX_HELP_TURNS = 3
 """How often a model gets help before it must answer a request or call a tool of the client."""
-
-
-@frozen
-class ToolList:
-    """The tools of one request, as the model is shown them.
-
-    Attributes:
-        selection: The tools that are listed, and those that can be found.
-    """
-
-    selection: ToolSelection
-
-    @property
-    def excess(self) -> str:
-        """What the client is told if the tools are larger than their budget; empty if they are not."""
-        budget, tokens = self.selection.max_tokens, self.selection.tokens
-        if budget is None or tokens <= budget:
-            return ""
-        return f"tools take {tokens} tokens without any descriptions, more than the budget of {budget}"
-
-    @property
-    def help_names(self) -> frozenset[str]:
-        """The names of the tools that the gateway answers itself."""
-        return frozenset(each.name for each in self.selection.own_tools)
-
-    def add_help(self, tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
-        """Return the tools that may be called, with those of the gateway unless the client names those to call."""
-        return (*tools, *self.selection.own_tools) if tools and choice.mode != "named" else tools
-
-    def view(self, history: tuple[Message, ...]) -> ToolView:
-        """Return the tools and the conversation as the model is shown them."""
-        return self.selection.view(history)
-
-    def answer_help(self, message: Message, calls: Sequence[ToolCall]) -> tuple[Message, Message]:
-        """Return a message that asks for help and the answers to it, for the conversation with the model."""
-        ids = {call.id for call in calls}
-        results: list[Part] = []
-        for call in message.calls:
-            text = self.selection.answer(call) if call.id in ids else None
-            content = (Text(text=text or "not run: help was asked for in the same message"),)
-            results.append(Result(call_id=call.id, content=content, is_error=text is None))
-        return message, Message(role="tool", parts=tuple(results))
 
 
 def list_tools(
@@ -73,7 +30,7 @@ def list_tools(
     max_tokens: int | None = None,
     messages: Sequence[Message] = (),
     choice: ToolChoice = AUTO,
-) -> ToolList:
+) -> ToolSelection:
     """Return the tools of a request as a model is shown them.
 
     Args:
@@ -84,8 +41,8 @@ def list_tools(
         choice: Which tools must be called; those that it names are listed.
     """
     if max_tokens is None or not tools:
-        return ToolList(selection=select_tools(tools, dialect, None, messages))
-    selection = select_tools(
+        return select_tools(tools, dialect, None, messages)
+    return select_tools(
         tools,
         dialect,
         max_tokens,
@@ -94,4 +51,21 @@ def list_tools(
         find_tool=make_find_tool(tools),
         kept=choice.names,
     )
-    return ToolList(selection=selection)
+
+
+def describe_excess(listed: ToolSelection) -> str:
+    """Return what the client is told if the tools are larger than their budget; empty if they are not."""
+    if listed.max_tokens is None or listed.tokens <= listed.max_tokens:
+        return ""
+    return f"tools take {listed.tokens} tokens without any descriptions, more than the budget of {listed.max_tokens}"
+
+
+def answer_help(listed: ToolSelection, message: Message, calls: Sequence[ToolCall]) -> tuple[Message, Message]:
+    """Return a message that asks for help by these calls and the answers to it, for the conversation with the model."""
+    ids = {call.id for call in calls}
+    results: list[Part] = []
+    for call in message.calls:
+        text = listed.answer(call) if call.id in ids else None
+        content = (Text(text=text or "not run: help was asked for in the same message"),)
+        results.append(Result(call_id=call.id, content=content, is_error=text is None))
+    return message, Message(role="tool", parts=tuple(results))

@@ -13,15 +13,9 @@ A page on the loopback can be reached by every program and every web page on thi
 
 import hmac
 import secrets
-from collections import Counter
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.requests import Request
-
-COOKIE_PREFIX = "toolspeak_page_"
-"""The name of the cookie ends in the port: browsers send cookies to all ports of a host."""
-
-PUBLIC_PATHS = frozenset({"/open"})
 
 SINGLE_HEADERS = frozenset({b"host", b"origin", b"sec-fetch-site", b"content-length", b"transfer-encoding"})
 """Headers that may be given only once: two of them could be read differently by two programs."""
@@ -69,48 +63,34 @@ class PageAccess:
 
     Attributes:
         token: What the address that is opened holds. It counts once.
-        port: The port of the server.
+        cookie: The value of the header that sets the cookie.
     """
 
     def __init__(self, port: int) -> None:
-        self.port = port
         self.token = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
         self._is_token_used = False
+        self._cookie_name = f"toolspeak_page_{port}"  # with the port: browsers send cookies to all ports of a host
+        self.cookie = f"{self._cookie_name}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         self._hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
-
-    @property
-    def cookie_name(self) -> str:
-        """The name of the cookie."""
-        return f"{COOKIE_PREFIX}{self.port}"
-
-    @property
-    def cookie(self) -> str:
-        """The value of the header that sets the cookie."""
-        return f"{self.cookie_name}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
     def open(self, token: str) -> bool:
         """Whether a token opens the page. The right one does so once."""
         is_right = hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
-        if not is_right or self._is_token_used:
-            return False
-        self._is_token_used = True
-        return True
+        is_opened = is_right and not self._is_token_used
+        self._is_token_used = self._is_token_used or is_right
+        return is_opened
 
     def check(self, request: Request) -> None:
-        """Raise `AccessDenied` unless a request comes from the page itself, or opens it.
-
-        Raises:
-            AccessDenied: It comes from elsewhere, or without the cookie.
-        """
+        """Raise `AccessDenied` unless a request comes from the page itself, with the cookie, or opens it."""
         headers = request.headers
-        counts = Counter(name for name, _ in headers.raw if name in SINGLE_HEADERS)
-        if any(count > 1 for count in counts.values()):
+        given = [name for name, _ in headers.raw if name in SINGLE_HEADERS]
+        if len(set(given)) < len(given):
             raise AccessDenied("a header that may be given only once is given twice")
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             raise AccessDenied("the page is not served under this name")
-        is_opening = request.url.path in PUBLIC_PATHS
+        is_opening = request.url.path == "/open"
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{host}":
             raise AccessDenied("another page may not use this one")
@@ -129,5 +109,5 @@ class PageAccess:
             cookies.load(request.headers.get("cookie", ""))
         except CookieError:
             return False
-        found = cookies.get(self.cookie_name)
+        found = cookies.get(self._cookie_name)
         return found is not None and hmac.compare_digest(found.value.encode(), self._session.encode())

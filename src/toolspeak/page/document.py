@@ -2,8 +2,10 @@
 
 A source adds events as it reads them. Facts are kept and folded into rows; a delta is added to the draft of its row,
 which is dropped when the fact arrives that holds the whole. How far a call is stands beside its row until it has ended.
-Everything here happens in the event loop of the server, so
-that nothing needs a lock.
+Everything here happens in the event loop of the server, so that nothing needs a lock.
+
+Facts are folded in the server, once, and not in the browser: whoever connects again asks for the rows after a fact, and
+the same form serves a whole run, a live one and an export.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolspeak.page.rows import Path, RowFold, preview_text
+from toolspeak.page.rows import RowFold, preview_text
 from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
@@ -82,16 +84,17 @@ class RunDocument:
             self._add_fact(event, at)
 
     def _add_fact(self, fact: Fact, at: float | None) -> None:
-        if isinstance(fact.event if isinstance(fact, NestedFact) else fact, RunStarted | HandedOver):
+        event = fact.event if isinstance(fact, NestedFact) else fact
+        if isinstance(event, RunStarted | HandedOver):
             self.tool_facts.append(len(self.facts))
         self.facts.append(PageFact(fact, at))
         rows = self.fold.add(fact, at)
-        event = fact.event if isinstance(fact, NestedFact) else fact
         if isinstance(event, RunResumed | TurnRestarted):
             self._drafts.clear()
             self._progress.clear()
         elif isinstance(event, TurnEnded | CallReady):
-            self._drop_draft(self.fold.row_by_fact[-1])
+            ended = self.fold.row_by_fact[-1]
+            self._drafts = {key: text for key, text in self._drafts.items() if key[0] != ended}
         elif isinstance(event, ToolFinished):
             self._progress.pop(self.fold.row_by_fact[-1], None)
         if self._watchers:
@@ -99,10 +102,7 @@ class RunDocument:
             self._tell({"type": "rows", "facts": len(self.facts), "rows": changed, "summary": self.fold.summary})
 
     def _add_delta(self, delta: Delta) -> None:
-        path: Path = ()
-        event = delta
-        if isinstance(event, NestedDelta):
-            path, event = event.path, event.event
+        path, event = (delta.path, delta.event) if isinstance(delta, NestedDelta) else ((), delta)
         row = self.fold.find_draft_row(path, event.call_id if isinstance(event, ArgsDelta | ToolProgress) else None)
         if row is None:
             return
@@ -113,9 +113,6 @@ class RunDocument:
         key = row.index, event.kind.removesuffix("_delta")
         self._drafts[key] = (self._drafts.get(key, "") + event.text)[-MAX_DRAFT_CHARS:]
         self._tell({"type": "draft", "row": key[0], "part": key[1], "text": event.text})
-
-    def _drop_draft(self, row: int) -> None:
-        self._drafts = {key: text for key, text in self._drafts.items() if key[0] != row}
 
     def read_on(self, rest: Coroutine[Any, Any, None]) -> None:
         """Let a task add the rest of a long run. Until then the document is a beginning; see `wait_until_read`."""

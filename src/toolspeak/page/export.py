@@ -3,6 +3,9 @@
 All that the file shows stands in it as text. Rows are `<details>` elements, which unfold without a script; the one
 script adds buttons and a filter. The policy at the top of the file allows this script and this style sheet, by their
 hashes, and images that are part of the file: nothing is loaded, whatever a model or a tool has written.
+
+Keys and hidden fields are removed from the facts (`redaction.py`) before anything is drawn. HTML is built as text:
+whatever is not made by `element` is text, and is escaped. The short texts of a row are the same that `row.js` draws.
 """
 
 import base64
@@ -15,14 +18,11 @@ from itertools import count
 from typing import Any, NamedTuple, NewType
 
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
-from toolspeak.page.details import DetailSection, find_end, list_sections, render_turn
+from toolspeak.page.details import DRAWN_TYPES, DetailSection, find_end, list_sections, render_turn
 from toolspeak.page.document import RunDocument
 from toolspeak.page.redaction import HIDDEN, redact_document
 from toolspeak.page.rows import OutlineRow
 from toolspeak.values.escaping import UNSAFE_CHARS, escape_match
-
-# Builds HTML as text. Whatever is not made by `element` is text, and is escaped.
-
 
 Markup = NewType("Markup", str)
 """HTML that was built here."""
@@ -30,56 +30,11 @@ Markup = NewType("Markup", str)
 VOID_ELEMENTS = frozenset({"img", "meta"})
 """Elements without content and without an end tag."""
 
-_UNSAFE = re.compile(f"[{UNSAFE_CHARS}]")
+STYLES = ("theme.css", "parts.css", "export.css")
+SCRIPT = "export.js"
 
-
-def escape_text(text: str) -> Markup:
-    """Return a text as HTML. Characters that are obeyed or hidden instead of shown become marked escapes."""
-    escaped = html.escape(text.replace("\r\n", "\n"))
-    return Markup(_UNSAFE.sub(_mark_control, escaped))
-
-
-def escape_title(text: str) -> Markup:
-    """Return a text as HTML for a place that cannot hold elements, such as a title."""
-    return Markup(html.escape(_UNSAFE.sub(_escape, text)))
-
-
-def _mark_control(found: re.Match[str]) -> str:
-    return f'<span class="control">{_escape(found)}</span>'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return escape_match(found) or r"\r"
-
-
-def element(tag: str, attributes: Mapping[str, str | bool | None], *children: Markup | None) -> Markup:
-    """Return an element with these attributes and children."""
-    named = "".join(_write_attribute(name, value) for name, value in attributes.items())
-    if tag in VOID_ELEMENTS:
-        return Markup(f"<{tag}{named}>")
-    return Markup(f"<{tag}{named}>{''.join(child for child in children if child)}</{tag}>")
-
-
-def text_element(tag: str, kind: str, text: str) -> Markup:
-    """Return an element of one class with a text in it."""
-    return element(tag, {"class": kind or None}, escape_text(text))
-
-
-def join(parts: Iterable[Markup]) -> Markup:
-    """Return elements one after the other, each on a line of its own."""
-    return Markup("\n".join(parts))
-
-
-def _write_attribute(name: str, value: str | bool | None) -> str:
-    if value is None or value is False:
-        return ""
-    if value is True:
-        return f" {name}"
-    return f' {name}="{escape_title(value)}"'
-
-
-# The short texts of a row in an exported run: the same that `row.js` draws in the page.
-
+MAX_WORD_CHARS = 2000
+"""A browser takes minutes to break a longer word in a font with kerning."""
 
 ROLES = {"system": "System", "user": "You", "assistant": "Model", "tool": "Results"}
 
@@ -115,127 +70,7 @@ SPAN_KINDS = {
 }
 """What a part of a model's text was read as, where the word differs from that of the reader."""
 
-USUAL_ENDS = frozenset({"stop", "tool_calls", "closed"})
-
-
-class RowHead(NamedTuple):
-    """What stands in the one line of a row.
-
-    Attributes:
-        label: What the row is.
-        text: The beginning of its text.
-        meta: Its tokens, cost and time.
-        tone: Whether it is good or bad news; "" for neither.
-        badges: What is remarkable, each with its tone.
-    """
-
-    label: str
-    text: str
-    meta: str = ""
-    tone: str = ""
-    badges: tuple[tuple[str, str], ...] = ()
-
-
-def describe_row_head(row: OutlineRow) -> RowHead:
-    """Return what stands in the one line of a row."""
-    fields = row.fields
-    match row.kind:
-        case "message":
-            role: str = fields["role"]
-            return RowHead(ROLES.get(role, role), fields["text"])
-        case "turn":
-            label, text = f"Turn {fields['turn']}", fields.get("text", "")
-            return RowHead(label, text, _describe_turn(row), badges=tuple(_list_turn_badges(row)))
-        case "call":
-            outcome = fields.get("error", fields.get("result"))
-            arguments = f"({fields.get('arguments', '')})"
-            text = arguments if outcome is None else f"{arguments}  →  {outcome}"
-            is_bad = fields["stage"] in ("failed", "malformed", "refused")
-            badges = tuple(_list_call_badges(row, is_bad=is_bad))
-            return RowHead(fields["name"] or "a call", text, _describe_duration(row), "bad" if is_bad else "", badges)
-        case "end":
-            tone = "good" if fields["reason"] == "answered" else "bad"
-            at = fields.get("at")
-            return RowHead(
-                describe_end(fields["reason"]), fields.get("text", ""), "" if at is None else describe_seconds(at), tone
-            )
-        case "note":
-            return RowHead("Note", fields.get("text", ""))
-
-
-def describe_end(reason: str) -> str:
-    """Return why a run ended, in words."""
-    return STOP_WORDS.get(reason, reason)
-
-
-def describe_seconds(seconds: float) -> str:
-    """Return a time in words."""
-    if seconds < 0.1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
-
-
-def describe_tokens(read: int, written: int) -> str:
-    """Return what a model has read and written. Some endpoints do not count what was read."""
-    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
-
-
-def describe_cost(dollars: float) -> str:
-    """Return a price in words."""
-    if dollars < 0.00001:
-        return "<$0.00001"
-    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.5f}".rstrip("0")
-
-
-def find_duration(rows: Iterable[OutlineRow]) -> float:
-    """Return the last time in an outline; 0 if times are not known."""
-    times = (row.fields.get(name) for row in rows for name in ("at", "start", "ready", "end", "answered"))
-    return max((time for time in times if time is not None), default=0.0)
-
-
-def _describe_turn(row: OutlineRow) -> str:
-    fields = row.fields
-    parts: list[str] = []
-    if fields.get("input_tokens") or fields.get("output_tokens"):
-        parts.append(f"{describe_tokens(fields['input_tokens'], fields['output_tokens'])} tokens")
-    if fields.get("cost"):
-        parts.append(describe_cost(fields["cost"]))
-    return " · ".join((*parts, *filter(None, [_describe_duration(row)])))
-
-
-def _describe_duration(row: OutlineRow) -> str:
-    start, end = row.fields.get("start", row.fields.get("ready")), row.fields.get("end")
-    return "" if start is None or end is None else describe_seconds(end - start)
-
-
-def _list_turn_badges(row: OutlineRow) -> Iterator[tuple[str, str]]:
-    finish = row.fields.get("finish")
-    if row.fields.get("void"):
-        yield "void", "plain"
-    elif finish is not None and finish not in USUAL_ENDS:
-        yield finish, "bad"
-
-
-def _list_call_badges(row: OutlineRow, *, is_bad: bool) -> Iterator[tuple[str, str]]:
-    fields = row.fields
-    if fields.get("repair"):
-        yield "repaired", "warn"
-    if fields.get("quoted"):
-        yield "quoted", "warn"
-    if stage := STAGES.get(fields["stage"], fields["stage"]):
-        yield stage, "bad" if is_bad else "plain"
-    if fields.get("void"):
-        yield "void", "plain"
-
-
-DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
-"""Attachments that are part of the file as images. Of all others, name and size are shown."""
-
-STYLES = ("theme.css", "parts.css", "export.css")
-SCRIPT = "export.js"
-
-MAX_WORD_CHARS = 2000
-"""A browser takes minutes to break a longer word in a font with kerning."""
+_UNSAFE = re.compile(f"[{UNSAFE_CHARS}]")
 
 
 def export_run(document: RunDocument, *, hidden: Collection[str] = (), secrets: Iterable[str] | None = None) -> str:
@@ -247,11 +82,10 @@ def export_run(document: RunDocument, *, hidden: Collection[str] = (), secrets: 
         secrets: Keys that must not stand in the file; by default those of the environment.
     """
     keys = collect_environment_secrets() if secrets is None else secrets
-    redacted = redact_document(document, keys, hidden)
-    return ExportedRun(redacted).draw()
+    return _ExportedRun(redact_document(document, keys, hidden)).draw()
 
 
-class ExportedRun:
+class _ExportedRun:
     """Draws a run that holds nothing secret any more."""
 
     def __init__(self, document: RunDocument) -> None:
@@ -260,7 +94,9 @@ class ExportedRun:
         self._children: dict[int | None, list[OutlineRow]] = {}
         for row in self._rows:
             self._children.setdefault(row.parent, []).append(row)
-        self._duration = find_duration(self._rows)
+        names = ("at", "start", "ready", "end", "answered")
+        times = [row.fields.get(name) for row in self._rows for name in names]
+        self._duration = max((time for time in times if time is not None), default=0.0)  # 0 if times are not known
 
     def draw(self) -> str:
         """Return the whole file."""
@@ -279,49 +115,50 @@ class ExportedRun:
                 "trusted-types 'none'",
             )
         )
-        head = join(
-            (
-                element("meta", {"charset": "utf-8"}),
-                element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
-                element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-                element("meta", {"name": "referrer", "content": "no-referrer"}),
-                element("meta", {"name": "color-scheme", "content": "light dark"}),
-                element("title", {}, escape_title(f"{title} · toolspeak")),
-                Markup(f"<style>{style}</style>"),
-            )
+        lines = (
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            element("meta", {"charset": "utf-8"}),
+            element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+            element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+            element("meta", {"name": "referrer", "content": "no-referrer"}),
+            element("meta", {"name": "color-scheme", "content": "light dark"}),
+            element("title", {}, escape_title(f"{title} · toolspeak")),
+            f"<style>{style}</style>",
+            "</head>",
+            "<body>",
+            self._draw_head(title),
+            element("main", {"id": "rows", "aria-label": "Turns and calls"}, *self._draw_rows(None)),
+            element("footer", {}, escape_text("A run of toolspeak, in one file. Nothing in it is loaded.")),
+            f"<script>{script}</script>",
+            "</body>",
+            "</html>",
+            "",
         )
-        body = join(
-            (
-                self._draw_head(title),
-                element("main", {"id": "rows", "aria-label": "Turns and calls"}, *self._draw_rows(None)),
-                element("footer", {}, escape_text("A run of toolspeak, in one file. Nothing in it is loaded.")),
-                Markup(f"<script>{script}</script>"),
-            )
-        )
-        return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+        return "\n".join(lines)
 
     def _draw_head(self, title: str) -> Markup:
         document, summary = self._document, self._document.fold.summary
         turns = sum(row.kind == "turn" for row in self._rows)
         is_done, reason = summary["status"] == "done", summary.get("reason", "")
         tone = ("good" if reason == "answered" else "bad") if is_done else "open"
-        tokens = describe_tokens(summary["input_tokens"], summary["output_tokens"])
+        tokens = _describe_tokens(summary["input_tokens"], summary["output_tokens"])
         facts = [
             summary.get("model", ""),
             summary.get("dialect", ""),
             f"{turns} {'turn' if turns == 1 else 'turns'}",
             f"{tokens} tokens" if summary["input_tokens"] or summary["output_tokens"] else "",
-            describe_cost(summary["cost"]) if summary["cost"] else "",
-            describe_seconds(self._duration) if self._duration else "",
+            _describe_cost(summary["cost"]) if summary["cost"] else "",
+            _describe_seconds(self._duration) if self._duration else "",
         ]
-        words = text_element("span", f"state state-{tone}", describe_end(reason) if is_done else "Not ended")
-        failure = text_element("p", "remark remark-bad", document.failure) if document.failure else None
+        words = text_element("span", f"state state-{tone}", _describe_end(reason) if is_done else "Not ended")
         return element(
             "header",
             {"class": "run-head"},
             text_element("h1", "", title),
             element("p", {"class": "run-facts"}, words, *(text_element("span", "", fact) for fact in facts if fact)),
-            failure,
+            text_element("p", "remark remark-bad", document.failure) if document.failure else None,
             self._draw_shown(),
         )
 
@@ -337,8 +174,6 @@ class ExportedRun:
         label = f"What the model was shown first, in the dialect {shown['dialect']}"
         return element("details", {"class": "shown"}, text_element("summary", "", label), *blocks)
 
-    # Rows
-
     def _draw_rows(self, parent: int | None) -> Iterator[Markup]:
         for row in self._children.get(parent, ()):
             inner = element("div", {"class": "inner"}, *self._draw_rows(row.index))
@@ -350,7 +185,7 @@ class ExportedRun:
             )
 
     def _draw_row(self, row: OutlineRow) -> Markup:
-        head = describe_row_head(row)
+        head = _describe_row_head(row)
         tone = f" tone-{head.tone}" if head.tone else ""
         void = " is-void" if row.fields.get("void") else ""
         summary = element(
@@ -396,7 +231,88 @@ class ExportedRun:
         return element("svg", {**frame, "aria-hidden": "true"}, bar)
 
 
-# Sections
+class RowHead(NamedTuple):
+    """What stands in the one line of a row."""
+
+    label: str  # what the row is
+    text: str  # the beginning of its text
+    meta: str = ""  # its tokens, cost and time
+    tone: str = ""  # whether it is good or bad news; "" for neither
+    badges: tuple[tuple[str, str], ...] = ()  # what is remarkable, each with its tone
+
+
+def _describe_row_head(row: OutlineRow) -> RowHead:
+    """Return what stands in the one line of a row."""
+    fields = row.fields
+    match row.kind:
+        case "message":
+            role: str = fields["role"]
+            return RowHead(ROLES.get(role, role), fields["text"])
+        case "turn":
+            is_usual = fields.get("finish") in (None, "stop", "tool_calls", "closed")
+            badges = (("void", "plain"),) if fields.get("void") else () if is_usual else ((fields["finish"], "bad"),)
+            return RowHead(f"Turn {fields['turn']}", fields.get("text", ""), _describe_turn(row), badges=badges)
+        case "call":
+            outcome = fields.get("error", fields.get("result"))
+            arguments = f"({fields.get('arguments', '')})"
+            text = arguments if outcome is None else f"{arguments}  →  {outcome}"
+            is_bad = fields["stage"] in ("failed", "malformed", "refused")
+            badges = tuple(_list_call_badges(row, is_bad=is_bad))
+            return RowHead(fields["name"] or "a call", text, _describe_duration(row), "bad" if is_bad else "", badges)
+        case "end":
+            tone = "good" if fields["reason"] == "answered" else "bad"
+            at = "" if fields.get("at") is None else _describe_seconds(fields["at"])
+            return RowHead(_describe_end(fields["reason"]), fields.get("text", ""), at, tone)
+        case "note":
+            return RowHead("Note", fields.get("text", ""))
+
+
+def _describe_end(reason: str) -> str:
+    return STOP_WORDS.get(reason, reason)
+
+
+def _describe_seconds(seconds: float) -> str:
+    if seconds < 0.1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def _describe_tokens(read: int, written: int) -> str:
+    """Return what a model has read and written. Some endpoints do not count what was read."""
+    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
+
+
+def _describe_cost(dollars: float) -> str:
+    if dollars < 0.00001:
+        return "<$0.00001"
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.5f}".rstrip("0")
+
+
+def _describe_turn(row: OutlineRow) -> str:
+    fields = row.fields
+    parts: list[str] = []
+    if fields.get("input_tokens") or fields.get("output_tokens"):
+        parts.append(f"{_describe_tokens(fields['input_tokens'], fields['output_tokens'])} tokens")
+    if fields.get("cost"):
+        parts.append(_describe_cost(fields["cost"]))
+    return " · ".join((*parts, *filter(None, [_describe_duration(row)])))
+
+
+def _describe_duration(row: OutlineRow) -> str:
+    start, end = row.fields.get("start", row.fields.get("ready")), row.fields.get("end")
+    return "" if start is None or end is None else _describe_seconds(end - start)
+
+
+def _list_call_badges(row: OutlineRow, *, is_bad: bool) -> Iterator[tuple[str, str]]:
+    fields = row.fields
+    if fields.get("repair"):
+        yield "repaired", "warn"
+    if fields.get("quoted"):
+        yield "quoted", "warn"
+    if stage := STAGES.get(fields["stage"], fields["stage"]):
+        yield stage, "bad" if is_bad else "plain"
+    if fields.get("void"):
+        yield "void", "plain"
 
 
 def _draw_section(section: DetailSection) -> Markup:
@@ -512,3 +428,38 @@ def _read_static(name: str) -> str:
 
 def _hash(content: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+
+
+# HTML as text
+
+
+def element(tag: str, attributes: Mapping[str, str | bool | None], *children: Markup | None) -> Markup:
+    """Return an element with these children and attributes; one that is None or False is left out."""
+    named = "".join(
+        f" {name}" if value is True else f' {name}="{escape_title(value)}"'
+        for name, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if tag in VOID_ELEMENTS:
+        return Markup(f"<{tag}{named}>")
+    return Markup(f"<{tag}{named}>{''.join(child for child in children if child)}</{tag}>")
+
+
+def text_element(tag: str, kind: str, text: str) -> Markup:
+    """Return an element of one class with a text in it."""
+    return element(tag, {"class": kind or None}, escape_text(text))
+
+
+def escape_text(text: str) -> Markup:
+    """Return a text as HTML. Characters that are obeyed or hidden instead of shown become marked escapes."""
+    escaped = html.escape(text.replace("\r\n", "\n"))
+    return Markup(_UNSAFE.sub(lambda found: f'<span class="control">{_escape(found)}</span>', escaped))
+
+
+def escape_title(text: str) -> Markup:
+    """Return a text as HTML for a place that cannot hold elements, such as a title."""
+    return Markup(html.escape(_UNSAFE.sub(_escape, text)))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return escape_match(found) or r"\r"

@@ -1,22 +1,80 @@
-"""`RunLibrary`: the sources of the page, and the runs that are open in it.
+"""`RunLibrary`: the sources of the page and the runs that are open in it; `RunSource`: what a source must do.
 
 A run is read once, whoever looks at it. As long as somebody watches it, one task follows it. Runs that nobody has asked
 for lately are dropped.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from toolspeak.page.document import RunDocument
-from toolspeak.page.source import RunMissing, RunSource
 from toolspeak.values.errors import ToolspeakError, UsageError
+from toolspeak.values.frozen import frozen
 
 MAX_OPEN_RUNS = 6
 
-RunKey = tuple[str, str]
+RunKey: TypeAlias = tuple[str, str]
 """The name of a source, and the id of a run in it."""
+
+EntryStatus: TypeAlias = Literal["queued", "running", "paused", "done", "unknown"]
+
+
+class RunMissing(UsageError):
+    """A run is no longer where it was."""
+
+
+@frozen
+class RunEntry:
+    """A run in a list. A field that is not known is empty."""
+
+    id: str  # unique in its source
+    title: str  # the beginning of its prompt
+    where: str = ""  # the file, agent or conversation that it belongs to
+    model: str = ""
+    status: EntryStatus = "unknown"
+    reason: str = ""  # why it ended
+    updated: float | None = None  # when something last happened, in seconds since 1970
+    size: str = ""  # in bytes or facts, in words
+
+
+class RunSource(Protocol):
+    """A place that holds runs."""
+
+    name: str  # stands in addresses of the page
+    label: str  # what people call it
+
+    async def list_runs(self) -> list[RunEntry]:
+        """Return the runs, the newest first."""
+        ...
+
+    async def open(self, run_id: str) -> RunDocument:
+        """Read a run as far as it has come; raise `RunMissing` if there is none.
+
+        The rest of a long run may be read by a task (`RunDocument.read_on`).
+        """
+        ...
+
+    async def follow(self, run_id: str, document: RunDocument) -> None:
+        """Add what arrives to a document until the run has ended. Cancelled when nobody watches any more."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of files, connections and threads."""
+        ...
+
+
+@runtime_checkable
+class RunControl(Protocol):
+    """A source whose runs can be controlled: somebody approves their calls, or ends them."""
+
+    async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
+        """Answer whether a call may run, and return whether this answer counts: the first one does."""
+        ...
+
+    async def cancel(self, run_id: str) -> bool:
+        """End a run early, and return whether this did it."""
+        ...
 
 
 class RunLibrary:
@@ -24,27 +82,18 @@ class RunLibrary:
 
     def __init__(self, sources: Sequence[RunSource]) -> None:
         self.sources = {source.name: source for source in sources}
-        self._open: OrderedDict[RunKey, asyncio.Task[RunDocument]] = OrderedDict()
+        self._open: dict[RunKey, asyncio.Task[RunDocument]] = {}  # the one that was asked for last is the last
         self._followers: dict[RunKey, asyncio.Task[None]] = {}
 
     def find_source(self, name: str) -> RunSource:
-        """Return a source.
-
-        Raises:
-            RunMissing: There is none of that name.
-        """
+        """Return a source; raise `RunMissing` if there is none of that name."""
         source = self.sources.get(name)
         if source is None:
             raise RunMissing("there is no such source of runs")
         return source
 
     async def open(self, key: RunKey) -> RunDocument:
-        """Return a run, which is read if it is not open yet.
-
-        Raises:
-            RunMissing: There is no such run.
-            UsageError: It cannot be read.
-        """
+        """Return a run, which is read if it is not open yet; raise `UsageError` if it cannot be read."""
         document = await self.open_beginning(key)
         try:
             await document.wait_until_read()
@@ -56,11 +105,11 @@ class RunLibrary:
     async def open_beginning(self, key: RunKey) -> RunDocument:
         """Return a run as `open` does, but a long one as soon as its beginning was read."""
         source = self.find_source(key[0])
-        reading = self._open.get(key)
+        reading = self._open.pop(key, None)
         if reading is None:
-            reading = self._open[key] = asyncio.create_task(source.open(key[1]))
             self._drop_old()
-        self._open.move_to_end(key)
+            reading = asyncio.create_task(source.open(key[1]))
+        self._open[key] = reading
         try:
             return await asyncio.shield(reading)
         except Exception:  # whatever it was, the next request reads the run anew
@@ -68,8 +117,9 @@ class RunLibrary:
             raise
 
     def _drop_old(self) -> None:
+        """Make room for one more run."""
         for key, task in list(self._open.items()):
-            if len(self._open) <= MAX_OPEN_RUNS:
+            if len(self._open) < MAX_OPEN_RUNS:
                 return
             if task.done() and key not in self._followers:
                 del self._open[key]
@@ -77,9 +127,7 @@ class RunLibrary:
     def start_following(self, key: RunKey, document: RunDocument) -> None:
         """Follow a run that is still going on, unless that is done already."""
         if document.is_live and key not in self._followers:
-            source = self.find_source(key[0])
-            task = asyncio.create_task(self._follow(source, key, document))
-            self._followers[key] = task
+            self._followers[key] = asyncio.create_task(self._follow(self.find_source(key[0]), key, document))
 
     async def _follow(self, source: RunSource, key: RunKey, document: RunDocument) -> None:
         try:
@@ -93,10 +141,7 @@ class RunLibrary:
 
     def stop_following(self, key: RunKey, document: RunDocument) -> None:
         """Follow a run no longer if nobody watches it. It is read anew when somebody asks for it again."""
-        if document.is_watched:
-            return
-        task = self._followers.pop(key, None)
-        if task is not None:
+        if not document.is_watched and (task := self._followers.pop(key, None)) is not None:
             task.cancel()
             self._open.pop(key, None)
 

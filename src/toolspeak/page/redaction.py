@@ -12,7 +12,7 @@ The facts are changed before anything is drawn from them, so that no view can sh
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
@@ -75,17 +75,10 @@ Record = TypeVar("Record")
 
 
 def redact_document(document: RunDocument, secrets: Iterable[str], hidden: Collection[str]) -> RunDocument:
-    """Return a run without keys and hidden fields, as a document of its own.
-
-    Args:
-        document: The run.
-        secrets: Keys that must not be in it.
-        hidden: The names of the fields of arguments and results that must not be in it.
-    """
+    """Return a run without keys and without the named fields of arguments and results, as a document of its own."""
     redactor = FactRedactor(secrets, hidden)
-    facts = [timed.fact for timed in document.facts]
     redacted = RunDocument()
-    for timed, fact in zip(document.facts, redactor.redact(facts), strict=True):
+    for timed, fact in zip(document.facts, redactor.redact([each.fact for each in document.facts]), strict=True):
         redacted.add(fact, timed.at)
     redacted.started, redacted.failure = document.started, redactor.redact_text(document.failure)
     return redacted
@@ -168,16 +161,15 @@ class FactRedactor:
                 return self._change_json(value)
             case _ if name in SCHEMA_FIELDS:
                 return self._change_json(value, hides_fields=False)
+            case (_, _, str()):
+                is_text = name not in IDENTIFIERS and _holds_text(type(owner), name)
+                return self.redact_text(value) if is_text else value
+            case (_, _, tuple()):
+                items = cast("tuple[Any, ...]", value)
+                changed = tuple(self._change(each) if _is_record(each) else each for each in items)
+                return items if all(new is old for new, old in zip(changed, items, strict=True)) else changed
             case _:
-                return self._change_other(owner, name, value)
-
-    def _change_other(self, owner: object, name: str, value: Any) -> Any:
-        if isinstance(value, str):
-            is_text = name not in IDENTIFIERS and _holds_text(type(owner), name)
-            return self.redact_text(value) if is_text else value
-        if isinstance(value, tuple):
-            return _change_items(cast("tuple[Any, ...]", value), self._change)
-        return self._change(value) if is_dataclass(value) and not isinstance(value, type) else value
+                return self._change(value) if _is_record(value) else value
 
     def _change_content(self, part: Text | Media) -> Text | Media:
         """Return a part of a result as the model was shown it: a text that is mostly JSON."""
@@ -221,27 +213,19 @@ def _list_data(value: Any) -> Iterator[Any]:
         case ToolCall(arguments=arguments):
             yield codec.encode_argument(arguments)
         case ToolResult(output=output):
-            yield from _list_readable(output)
+            yield _read_json(output) if isinstance(output, str) else output
         case Result(content=content):
-            for part in content:
-                if isinstance(part, Text):
-                    yield from _list_readable(part.text)
+            yield from (_read_json(part.text) for part in content if isinstance(part, Text))
         case NestedFact(event=event):
             yield from _list_data(event)
         case tuple():
             for each in cast("tuple[Any, ...]", value):
                 yield from _list_data(each)
-        case _ if is_dataclass(value) and not isinstance(value, type):
+        case _ if _is_record(value):
             for each in fields(value):
                 yield from _list_data(getattr(value, each.name))
         case _:
             pass
-
-
-def _list_readable(value: Any) -> Iterator[Any]:
-    data = _read_json(value) if isinstance(value, str) else value
-    if data is not None:
-        yield data
 
 
 def _read_json(text: str) -> Any:
@@ -249,10 +233,9 @@ def _read_json(text: str) -> Any:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        data: Any = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return data
 
 
 def _list_leaves(value: Any) -> Iterator[Any]:
@@ -266,9 +249,8 @@ def _list_leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _change_items(items: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...]:
-    changed = tuple(change(each) if is_dataclass(each) and not isinstance(each, type) else each for each in items)
-    return items if all(new is old for new, old in zip(changed, items, strict=True)) else changed
+def _is_record(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
 
 
 @cache

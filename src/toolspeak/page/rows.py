@@ -2,7 +2,9 @@
 
 A row is a message at the start of the run, a turn, a call, a note or the end. Rows are numbered in the order in which
 they begin and are never removed; a row that belongs under another one (a call under its turn, the turns of an inner run
-under its call) names it as `parent`. A row holds the beginning of its texts only, at most `MAX_PREVIEW_CHARS`.
+under its call) names it as `parent`. A row holds the beginning of its texts only, at most `MAX_PREVIEW_CHARS`: a whole
+text can have megabytes, and is sent when its row is unfolded (`details.py`). A turn that was taken over or passed on to
+another model is marked as void, not removed, so that links to facts stay valid.
 
 `RowFold.add` changes the row that a fact belongs to. Each row knows the number of the last fact that changed it, so
 whoever has seen the facts up to some number asks for the rows that changed after it.
@@ -10,7 +12,7 @@ whoever has seen the facts up to some number asks for the rows that changed afte
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from toolspeak.values.events import (
@@ -35,14 +37,17 @@ from toolspeak.values.events import (
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    Usage,
     join_ids,
 )
-from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolCall, ToolResult
-
-# Short texts for the outline of a run. A whole text can have megabytes, and is sent only when its row is unfolded.
-
+from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolResult
 
 MAX_PREVIEW_CHARS = 160
+
+RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
+
+Path: TypeAlias = tuple[str, ...]
+"""The ids of the calls that lead to an inner run; empty for the run itself."""
 
 
 def preview_text(text: str) -> str:
@@ -51,14 +56,7 @@ def preview_text(text: str) -> str:
     return start if len(start) <= MAX_PREVIEW_CHARS else f"{start[: MAX_PREVIEW_CHARS - 1]}…"
 
 
-def preview_value(value: Any) -> str:
-    """Return the beginning of a JSON value; of a text, without quotes."""
-    if isinstance(value, str):
-        return preview_text(value)
-    return preview_text(_dump_start(value))
-
-
-def preview_arguments(arguments: Mapping[str, Any]) -> str:
+def _preview_arguments(arguments: Mapping[str, Any]) -> str:
     """Return the beginning of the arguments of a call, as `name=value, …`."""
     parts: list[str] = []
     length = 0
@@ -68,6 +66,12 @@ def preview_arguments(arguments: Mapping[str, Any]) -> str:
         if length > MAX_PREVIEW_CHARS:
             break
     return preview_text(", ".join(parts))
+
+
+def preview_prompt(started: RunStarted) -> str | None:
+    """Return the beginning of the last message of the user at the start of a run; None if there is none."""
+    prompt = next((each for each in reversed(started.messages) if each.role == "user"), None)
+    return None if prompt is None else preview_message(prompt)
 
 
 def preview_message(message: Message) -> str:
@@ -107,33 +111,17 @@ def _format_reference(value: Any) -> str:
     return json.dumps("".join(parts)[: 4 * MAX_PREVIEW_CHARS], ensure_ascii=False)
 
 
-RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
-
-Path: TypeAlias = tuple[str, ...]
-"""The ids of the calls that lead to an inner run; empty for the run itself."""
-
-
 @dataclass(slots=True, kw_only=True)
 class OutlineRow:
-    """A row of an outline. Times are seconds since the first fact of the run; None where they are not known.
-
-    Attributes:
-        index: The number of the row.
-        kind: What the row is.
-        parent: The row that it belongs under; None for a row of the run itself.
-        path: The ids of the calls that lead to its run.
-        facts: The numbers of the facts that it is made of.
-        changed: The number of the last fact that changed it.
-        fields: What is shown of it, by names that the browser knows.
-    """
+    """A row of an outline. Times are seconds since the first fact of the run; None where they are not known."""
 
     index: int
     kind: RowKind
-    parent: int | None
+    parent: int | None  # the row that it belongs under; None for a row of the run itself
     path: Path
-    facts: list[int]
-    changed: int
-    fields: dict[str, Any] = field(default_factory=dict[str, Any])
+    facts: list[int]  # the numbers of the facts that it is made of
+    changed: int  # the number of the last fact that changed it
+    fields: dict[str, Any]  # what is shown of it, by names that the browser knows
 
     def encode(self) -> dict[str, Any]:
         """Return the row as JSON data."""
@@ -181,13 +169,7 @@ class RowFold:
         """Append a row, made by the fact that is being folded."""
         number = len(self.row_by_fact)
         row = OutlineRow(
-            index=len(self.rows),
-            kind=kind,
-            parent=parent,
-            path=path,
-            facts=[number],
-            changed=number,
-            fields=fields,
+            index=len(self.rows), kind=kind, parent=parent, path=path, facts=[number], changed=number, fields=fields
         )
         self.rows.append(row)
         self._touched[row.index] = row
@@ -224,10 +206,6 @@ class _RunRows:
         self._parent = parent
         self._dialect = ""
 
-    @property
-    def _is_outer(self) -> bool:
-        return not self._path
-
     def add(self, fact: OwnFact, at: float | None) -> OutlineRow:
         match fact:
             case RunStarted():
@@ -239,7 +217,9 @@ class _RunRows:
             case CallStarted(call_id=call_id, name=name):
                 return self._add_call(call_id, name=name, stage="writing", at=at)
             case CallReady(call=call, repair=repair):
-                return self._ready_call(call, repair, at)
+                row = self._add_call(call.id, name=call.name, stage="ready", at=at)
+                row = self._fold.change(row, arguments=_preview_arguments(call.arguments), ready=at)
+                return row if repair == "none" else self._fold.change(row, repair=repair)
             case CallMalformed():
                 row = self._add_call(fact.call_id, name=fact.name or "", stage="malformed", at=at)
                 return self._fold.change(row, stage="malformed", error=preview_text(fact.reason), end=at)
@@ -260,43 +240,43 @@ class _RunRows:
             case ToolFinished(result=result):
                 return self._finish_call(result, at)
             case RunEnded(reason=reason, detail=detail):
-                return self._end(reason, detail, at)
+                if not self._path:
+                    self._fold.summary |= {"status": "done", "reason": reason, "detail": preview_text(detail)}
+                return self._append("end", reason=reason, text=preview_text(detail), at=at)
             case _:
                 return self._add_note(fact, at)
 
+    def _append(self, kind: RowKind, **fields: Any) -> OutlineRow:
+        """Append a row: a call or a note under the open turn, others under the call of an inner run."""
+        parent = self._parent if self.turn is None or kind not in ("call", "note") else self.turn.index
+        return self._fold.append(kind, self._path, parent, fields)
+
     def _start(self, fact: RunStarted, at: float | None) -> OutlineRow:
         self._dialect = fact.dialect
-        if self._is_outer:
-            prompt = next((each for each in reversed(fact.messages) if each.role == "user"), None)
+        if not self._path:
             self._fold.summary |= {
                 "run_id": fact.run_id,
                 "model": fact.model,
                 "dialect": fact.dialect,
-                "title": "" if prompt is None else preview_message(prompt),
+                "title": preview_prompt(fact) or "",
                 "tools": [spec.name for spec in fact.tools],
             }
-        rows = [self._append_message(each, place, at) for place, each in enumerate(fact.messages)]
-        if rows:
-            return rows[-1]
-        text = f"The run starts with {fact.model}"
-        return self._fold.append("note", self._path, self._parent, {"note": "started", "text": text, "at": at})
-
-    def _append_message(self, message: Message, place: int, at: float | None) -> OutlineRow:
-        fields = {"role": message.role, "text": preview_message(message), "place": place, "at": at}
-        return self._fold.append("message", self._path, self._parent, fields)
+        row = None
+        for place, message in enumerate(fact.messages):
+            row = self._append("message", role=message.role, text=preview_message(message), place=place, at=at)
+        return row or self._append("note", note="started", text=f"The run starts with {fact.model}", at=at)
 
     def _start_turn(self, fact: TurnStarted, at: float | None) -> OutlineRow:
         self._set_status("running")
-        fields: dict[str, Any] = {"turn": fact.turn, "start": at, "dialect": fact.dialect or self._dialect}
+        self.turn = self._append("turn", turn=fact.turn, start=at, dialect=fact.dialect or self._dialect)
         if fact.model:
-            fields["model"] = fact.model
-        self.turn = self._fold.append("turn", self._path, self._parent, fields)
+            self.turn.fields["model"] = fact.model
         return self.turn
 
     def _end_turn(self, fact: TurnEnded, at: float | None) -> OutlineRow:
         usage = fact.usage
-        self._pay(usage.input_tokens, usage.output_tokens, fact.cost)
-        row = self.turn or self._fold.append("turn", self._path, self._parent, {"turn": 0})
+        self._pay(usage, fact.cost)
+        row = self.turn or self._append("turn", turn=0)
         self.turn = None
         fields: dict[str, Any] = {
             "end": at,
@@ -310,29 +290,19 @@ class _RunRows:
             fields["cost"] = fact.cost
         return self._fold.change(row, **fields)
 
-    def _pay(self, input_tokens: int, output_tokens: int, cost: float | None) -> None:
+    def _pay(self, usage: Usage, cost: float | None) -> None:
         summary = self._fold.summary
-        summary["input_tokens"] += input_tokens
-        summary["output_tokens"] += output_tokens
+        summary["input_tokens"] += usage.input_tokens
+        summary["output_tokens"] += usage.output_tokens
         summary["cost"] = None if cost is None or summary["cost"] is None else summary["cost"] + cost
 
     def _add_call(self, call_id: str, *, name: str, stage: str, at: float | None) -> OutlineRow:
         known = self.calls.get(call_id)
         if known is not None:
             return self._fold.change(known, name=name or known.fields["name"], stage=stage)
-        parent = self.turn.index if self.turn is not None else self._parent
-        row = self._fold.append(
-            "call", self._path, parent, {"id": join_ids(self._path, call_id), "name": name, "stage": stage, "ready": at}
-        )
+        row = self._append("call", id=join_ids(self._path, call_id), name=name, stage=stage, ready=at)
         self.calls[call_id] = row
         return row
-
-    def _ready_call(self, call: ToolCall, repair: str, at: float | None) -> OutlineRow:
-        row = self._add_call(call.id, name=call.name, stage="ready", at=at)
-        fields: dict[str, Any] = {"arguments": preview_arguments(call.arguments), "ready": at}
-        if repair != "none":
-            fields["repair"] = repair
-        return self._fold.change(row, **fields)
 
     def _find_call(self, call_id: str, at: float | None) -> OutlineRow:
         """Return the row of a call. A call whose beginning is not in the record gets one."""
@@ -344,28 +314,22 @@ class _RunRows:
         if result.error is not None:
             fields["error"] = preview_text(result.error)
         else:
-            fields["result"] = preview_value(result.output)
+            output = result.output
+            fields["result"] = preview_text(output if isinstance(output, str) else _dump_start(output))
         if result.media:
             fields["media"] = len(result.media)
         if not result.ran:
             fields["ran"] = False
         return self._fold.change(row, **fields)
 
-    def _end(self, reason: str, detail: str, at: float | None) -> OutlineRow:
-        if self._is_outer:
-            self._fold.summary |= {"status": "done", "reason": reason, "detail": preview_text(detail)}
-        fields = {"reason": reason, "text": preview_text(detail), "at": at}
-        return self._fold.append("end", self._path, self._parent, fields)
-
     def _add_note(self, fact: OwnFact, at: float | None) -> OutlineRow:
-        text = ""
         match fact:
             case RunResumed():
                 self._drop_turn()
                 self._set_status("running")
                 text = "Resumed from its facts by another process"
             case Compacted(dropped=dropped, shortened=shortened):
-                self._pay(fact.usage.input_tokens, fact.usage.output_tokens, fact.cost)
+                self._pay(fact.usage, fact.cost)
                 text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
             case TurnRestarted(failed=failed, reason=reason, model=model):
                 self._drop_turn()
@@ -379,9 +343,7 @@ class _RunRows:
                 text = f"Interrupted ({cause})" + (f": {detail}" if detail else "")
             case _:
                 text = fact.kind
-        fields = {"note": fact.kind, "text": preview_text(text), "at": at}
-        parent = self.turn.index if self.turn is not None else self._parent
-        return self._fold.append("note", self._path, parent, fields)
+        return self._append("note", note=fact.kind, text=preview_text(text), at=at)
 
     def _drop_turn(self) -> None:
         """Mark the open turn as void: the same message is asked for again."""

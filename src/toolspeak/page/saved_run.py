@@ -48,11 +48,7 @@ def test_{name}() -> None:
 
 
 def write_test(document: RunDocument, targets: Sequence[str] = ()) -> str:
-    """Return a run as a test in Python.
-
-    Args:
-        document: The run.
-        targets: Where the tools come from, as the command line named it.
+    """Return a run as a test in Python. `targets` say where the tools come from, as the command line named it.
 
     Raises:
         UsageError: The run has no beginning, does not begin with one prompt, or has not ended.
@@ -66,12 +62,11 @@ def write_test(document: RunDocument, targets: Sequence[str] = ()) -> str:
         raise UsageError("the run has not ended; a test needs its end")
     lines = [_write_line(message) for message in _list_answers(document)]
     system = next((message.text for message in before), "")
-    names = [spec.name for spec in started.tools]
-    tools = repr(list(targets)) if targets else f"[]  # the functions: {', '.join(names)}"
+    names = ", ".join(spec.name for spec in started.tools)
     outcome = build_outcome(state, ())
     return TEST.format(
         imports=", ".join(word for word in ("calls", "says") if any(line.startswith(word) for line in lines)),
-        tools=tools,
+        tools=repr(list(targets)) if targets else f"[]  # the functions: {names}",
         name=_make_name(prompt.text),
         lines=textwrap.indent(",\n".join(lines) + ",", " " * 12),
         dialect=started.dialect,
@@ -96,10 +91,9 @@ def write_question(document: RunDocument) -> str:
     if any(message.role == "tool" or message.calls for message in started.messages):
         raise UsageError("the run begins with calls and results; save a run that begins with a prompt")
     prompt = next((message.text for message in reversed(started.messages) if message.role == "user"), "")
-    name = _make_name(prompt)
     expected = _list_expected(document, answers[0])
     question: dict[str, Any] = {
-        "id": name.replace("_", "-"),
+        "id": _make_name(prompt).replace("_", "-"),
         "category": "playground",
         "messages": [{"role": message.role, "content": message.text} for message in started.messages],
         "tools": [
@@ -144,11 +138,9 @@ def _list_answers(document: RunDocument) -> list[Message]:
 
 def _write_line(message: Message) -> str:
     """Return a line of the script: the text of a message word for word, or its calls where they came by an API."""
-    if message.raw is not None:
-        return f"says({_write_value(message.raw.text)})"
     calls = [part.call for part in message.parts if isinstance(part, Call)]
-    if not calls:
-        return f"says({_write_value(message.text)})"
+    if message.raw is not None or not calls:
+        return f"says({_write_value(message.text if message.raw is None else message.raw.text)})"
     written = [f"({call.name!r}, {_write_value(codec.encode_argument(call.arguments))})" for call in calls]
     text = f", text={message.text!r}" if message.text else ""
     return f"calls({', '.join(written)}{text})"

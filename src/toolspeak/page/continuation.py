@@ -1,0 +1,196 @@
+"""Where a new run goes on: the facts of another run up to some point, with or without an edit there.
+
+A run is the fold of its facts, so a run can go on from each of them: it is resumed from facts, not from messages. What
+was under way at that point has not happened in the new run: a message that was arriving is asked for again, and a call
+without a result runs again.
+
+- After an edited message at the start of the run, nothing else of the run is kept.
+- After an edited answer of the model, the new run reads the edited text as if the model had just written it, so
+  reading, repair and approval are those of every run.
+- After an edited result, the turn of its call is kept whole. Calls that refer to the result run again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce as fold
+from typing import Any
+
+from toolspeak.loop import initial_state, reduce
+from toolspeak.loop.references import find_references
+from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.rows import OutlineRow
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallReady,
+    Fact,
+    Interrupted,
+    NestedFact,
+    RunEnded,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message, Text, ToolResult
+
+
+@frozen
+class Continuation:
+    """What a new run begins with.
+
+    Attributes:
+        facts: The facts of the other run that the new run begins with, the start of the run among them.
+        answer: What the model is taken to write first; None if the model is asked.
+    """
+
+    facts: tuple[PageFact, ...]
+    answer: str | None = None
+
+
+def describe_edit(document: RunDocument, row: OutlineRow) -> dict[str, Any]:
+    """Return what can be edited of a row, as JSON data: `what` it is ("" for nothing), its `text`, and `is_error`."""
+    for number in [] if row.path else row.facts:
+        match row.kind, document.facts[number].fact:
+            case "message", RunStarted(messages=messages):
+                place: int = row.fields["place"]
+                return {"what": "message", "text": messages[place].text, "is_error": False}
+            case "turn", TurnEnded(message=message):
+                text = message.text if message.raw is None else message.raw.text
+                return {"what": "answer", "text": text, "is_error": False}
+            case "call", ToolFinished(result=ToolResult(error=str(error))):
+                return {"what": "result", "text": error, "is_error": True}
+            case "call", ToolFinished(result=ToolResult(output=output)):
+                text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
+                return {"what": "result", "text": text, "is_error": False}
+            case _:
+                pass
+    return {"what": "", "text": "", "is_error": False}
+
+
+def go_on_from_fact(document: RunDocument, number: int) -> Continuation:
+    """Return what a run begins with that goes on from a fact, without an edit.
+
+    Raises:
+        UsageError: The run has its answer there, or there is no such fact.
+    """
+    if not 0 <= number < len(document.facts):
+        raise UsageError("the run has no such fact")
+    kept = document.facts[: number + 1]
+    while kept and isinstance(kept[-1].fact, RunEnded | Interrupted):
+        last = kept.pop().fact
+        if isinstance(last, RunEnded) and last.reason == "answered":
+            raise UsageError("the model has answered here; write what you say next, or go on from an earlier fact")
+    return _drop_unfinished(kept)
+
+
+def go_on_from_edit(document: RunDocument, row: OutlineRow, text: str, *, is_error: bool = False) -> Continuation:
+    """Return what a run begins with that goes on from an edited message, answer or result.
+
+    Raises:
+        UsageError: The row cannot be edited, or the text is no JSON where the result was JSON.
+    """
+    match describe_edit(document, row)["what"]:
+        case "message":
+            started, at = document.facts[row.facts[0]]
+            if not isinstance(started, RunStarted):
+                raise UsageError("this message cannot be edited")
+            messages = _edit_message(started.messages, row.fields["place"], text)
+            return Continuation(facts=(PageFact(replace(started, messages=messages), at),))
+        case "answer":
+            return replace(_drop_unfinished(document.facts[: row.facts[0]]), answer=text)
+        case "result":
+            return _edit_result(document.facts, row, text, is_error=is_error)
+        case _:
+            raise UsageError("this cannot be edited; go on from it, or edit a message, an answer or a result")
+
+
+def list_history(document: RunDocument, number: int) -> tuple[Message, ...]:
+    """Return the conversation of a run after a fact, to which something can be said.
+
+    Raises:
+        UsageError: The run is in the middle of something there.
+    """
+    facts = [timed.fact for timed in document.facts[: number + 1]]
+    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+    if started is None:
+        raise UsageError("the record does not hold the beginning of this run")
+    state = fold(reduce, facts, initial_state(started.tools))
+    if state.turn.is_open or any(each.result is None for each in state.turn.calls.values()):
+        raise UsageError("the run is in the middle of a turn here; go on from the end of a turn")
+    return state.history
+
+
+def _edit_message(messages: tuple[Message, ...], place: int, text: str) -> tuple[Message, ...]:
+    """Return messages with another text at a place. Those after it are answers to the old text, and are dropped."""
+    old = messages[place]
+    others = tuple(part for part in old.parts if not isinstance(part, Text))
+    edited = replace(old, parts=(Text(text=text), *others), raw=None)
+    return (*messages[:place], edited, *(messages[place + 1 :] if old.role == "system" else ()))
+
+
+def _edit_result(facts: Sequence[PageFact], row: OutlineRow, text: str, *, is_error: bool) -> Continuation:
+    number = next(number for number in row.facts if isinstance(facts[number].fact, ToolFinished))
+    old = facts[number].fact
+    assert isinstance(old, ToolFinished)  # noqa: S101 (found as one)
+    call_id = old.result.call_id
+    if is_error:
+        result = ToolResult(call_id=call_id, error=text)
+    else:
+        result = ToolResult(call_id=call_id, output=_read_output(old.result, text), media=old.result.media)
+    ends = (place for place in range(number, len(facts)) if isinstance(facts[place].fact, TurnStarted | RunEnded))
+    edited = PageFact(replace(old, result=result), facts[number].at)
+    kept = [*facts[:number], edited, *facts[number + 1 : next(ends, len(facts))]]
+    again = {call_id}  # and the calls whose arguments need the result, directly or through other calls
+    for timed in kept:
+        if isinstance(timed.fact, CallReady) and again.intersection(find_references(timed.fact.call.arguments)):
+            again.add(timed.fact.call.id)
+    return _drop_unfinished([timed for timed in kept if not _is_work_of(timed.fact, again - {call_id})])
+
+
+def _read_output(old: ToolResult, text: str) -> Any:
+    """Return an edited result: a text where it was a text, else JSON."""
+    if isinstance(old.output, str):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if old.error is not None:
+            return text
+        raise UsageError(f"the result is JSON, and this is not: {error}") from None
+
+
+def _drop_unfinished(facts: Sequence[PageFact]) -> Continuation:
+    """Return facts without a message that was arriving, and without the work of calls that have no result."""
+    starts = [place for place, timed in enumerate(facts) if isinstance(timed.fact, TurnStarted)]
+    if starts and not any(isinstance(timed.fact, TurnEnded) for timed in facts[starts[-1] :]):
+        facts = facts[: starts[-1]]
+    called = {timed.fact.call.id for timed in facts if isinstance(timed.fact, CallReady)}
+    finished = {timed.fact.result.call_id for timed in facts if isinstance(timed.fact, ToolFinished)}
+    kept = tuple(
+        timed
+        for timed in facts
+        if not _is_work_of(timed.fact, called - finished) and not isinstance(timed.fact, RunEnded | Interrupted)
+    )
+    if not any(isinstance(timed.fact, RunStarted) for timed in kept):
+        raise UsageError("the record does not hold the beginning of this run")
+    return Continuation(facts=kept)
+
+
+def _is_work_of(fact: Fact, call_ids: set[str]) -> bool:
+    """Whether a fact is about running one of these calls."""
+    match fact:
+        case ToolStarted(call_id=call_id) | ApprovalGiven(call_id=call_id):
+            return call_id in call_ids
+        case ApprovalNeeded(call=call):
+            return call.id in call_ids
+        case ToolFinished(result=result):
+            return result.call_id in call_ids
+        case NestedFact(path=path):
+            return path[0] in call_ids
+        case _:
+            return False

@@ -1,0 +1,237 @@
+"""Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
+
+A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
+A list reads the beginning and the end of each file only. A run is there as soon as the first piece of its file was
+read; a task reads the rest. A file that grows is followed while somebody watches it.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.library import RunEntry, RunMissing
+from toolspeak.page.rows import preview_prompt
+from toolspeak.values import codec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import RunEnded, RunStarted
+from toolspeak.values.messages import Message
+
+MAX_LISTED_FILES = 1000
+MAX_HEAD_BYTES = 1_000_000
+"""How much of a file is read to find the first fact."""
+
+TAIL_BYTES = 4096
+"""How much of a file is read to find the last fact."""
+
+PIECE_BYTES = 1_000_000
+"""How much of a file is read at once: enough for the rows of a screen, and little of what its facts are in memory."""
+
+MAX_ADDED_FACTS = 500
+"""How many facts are folded before the server looks after others."""
+
+POLL_SECONDS = 0.25
+
+
+class RecordFiles:
+    """A file of facts, or all of those in a folder and the folders in it."""
+
+    name = "files"
+
+    def __init__(self, target: Path) -> None:
+        """Name a file or a folder; raise `UsageError` if there is none, or the file is no record."""
+        if not target.exists():
+            raise UsageError(f"there is no file or folder {target}")
+        if target.is_file():
+            _check_start(target)
+        self._target = target.resolve()
+        self._paths: dict[str, Path] = {}
+        self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
+        self.label = self._target.name or str(self._target)
+        self.only_id = "" if self._target.is_dir() else self.add(self._target)
+
+    def add(self, path: Path) -> str:
+        """Return the id of a file, which is listed from now on."""
+        run_id = hashlib.blake2s(str(path).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        self._paths[run_id] = path
+        return run_id
+
+    async def list_runs(self) -> list[RunEntry]:
+        """Return the files that were changed last, the newest first."""
+        return await asyncio.to_thread(self._list)
+
+    def _list(self) -> list[RunEntry]:
+        found = sorted(self._find_files(), reverse=True)[:MAX_LISTED_FILES]
+        return [entry for changed, path in found if (entry := self._describe(path, changed)) is not None]
+
+    def _find_files(self) -> Iterator[tuple[float, Path]]:
+        for path in [self._target] if self._target.is_file() else self._target.rglob("*.jsonl"):
+            try:
+                yield path.stat().st_mtime, path
+            except OSError:  # it has just been removed
+                continue
+
+    def _describe(self, path: Path, changed: float) -> RunEntry | None:
+        try:
+            with path.open("rb") as file:
+                head = file.readline(MAX_HEAD_BYTES)
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - TAIL_BYTES))
+                tail = file.read()
+        except OSError:
+            return None
+        first = _read_or_none(head)
+        if first is None and path != self._target:
+            return None
+        last = _read_or_none(tail.rstrip(b"\n").rpartition(b"\n")[2])
+        started = first.fact if first is not None and isinstance(first.fact, RunStarted) else None
+        ended = last.fact if last is not None and isinstance(last.fact, RunEnded) else None
+        title = None if started is None else preview_prompt(started)
+        base = self._target if self._target.is_dir() else self._target.parent
+        return RunEntry(
+            id=self.add(path),
+            title=path.name if title is None else title,
+            where=str(path.relative_to(base)),
+            model=started.model if started is not None else "",
+            status="done" if ended is not None else "unknown",
+            reason=ended.reason if ended is not None else "",
+            updated=changed,
+            size=_format_bytes(size),
+        )
+
+    async def open(self, run_id: str) -> RunDocument:
+        """Read the first piece of a file; a task reads on to its end."""
+        if run_id not in self._paths:
+            await self.list_runs()
+        path = self._paths.get(run_id)
+        if path is None:
+            raise RunMissing("there is no such file in the folder")
+        document = RunDocument()
+        reader = self._readers[document] = RecordReader(path)
+        await self._read_piece(reader, document)
+        if reader.has_more:
+            document.read_on(self._read_rest(reader, document))
+        return document
+
+    async def _read_rest(self, reader: "RecordReader", document: RunDocument) -> None:
+        while reader.has_more:
+            await self._read_piece(reader, document)
+
+    async def _read_piece(self, reader: "RecordReader", document: RunDocument) -> None:
+        for number, timed in enumerate(await asyncio.to_thread(reader.read), 1):
+            document.add(timed.fact, timed.at)
+            if number % MAX_ADDED_FACTS == 0:
+                await asyncio.sleep(0)
+        if not reader.has_more:
+            document.failure = reader.failure
+            document.is_live = not reader.failure and not reader.has_ended
+
+    async def follow(self, run_id: str, document: RunDocument) -> None:
+        """Add the lines that are appended to a file."""
+        reader = self._readers[document]
+        while document.is_live:
+            for timed in await asyncio.to_thread(reader.read):
+                document.add(timed.fact, timed.at)
+            if reader.failure or reader.has_ended:
+                document.finish(reader.failure)
+            elif not reader.has_more:
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def close(self) -> None:
+        """Do nothing: files are open only while they are read."""
+
+
+class RecordReader:
+    """Reads the facts in a file, and those that are appended to it later.
+
+    Attributes:
+        failure: Which line could not be read, and why; "" if all could.
+        has_ended: Whether the last fact is the end of the run.
+        has_more: Whether there is more in the file than was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.failure = ""
+        self.has_ended = False
+        self.has_more = False
+        self._path = path
+        self._offset = 0
+        self._line = 0
+
+    def read(self) -> list[PageFact]:
+        """Return the facts on the next lines, of about `PIECE_BYTES`, that are complete and were not read before."""
+        self.has_more = False
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read(PIECE_BYTES)
+                if not data.endswith(b"\n"):
+                    data += file.readline()
+                has_more = file.peek(1) != b""
+        except OSError as error:
+            self.failure = f"the file cannot be read: {error.strerror}"
+            return []
+        end = data.rfind(b"\n") + 1
+        self._offset += end
+        facts: list[PageFact] = []
+        for line in data[:end].split(b"\n")[:-1]:
+            self._line += 1
+            if not line.strip():
+                continue
+            try:
+                facts.append(_read_line(line))
+            except UsageError as error:
+                self.failure = f"line {self._line}: {error}"
+                break
+        else:
+            self.has_more = has_more
+        if facts:
+            self.has_ended = isinstance(facts[-1].fact, RunEnded)
+        return facts
+
+
+def _read_line(line: bytes) -> PageFact:
+    """Read a fact from a line, with its time if the line has one; raise `UsageError` if it is no fact."""
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON ({error})") from None
+    at: Any = None
+    if isinstance(data, dict) and "fact" in data:
+        timed = cast("dict[str, Any]", data)
+        at, data = timed.get("t"), timed["fact"]
+    item = codec.decode(data)
+    if isinstance(item, Message):
+        raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
+    return PageFact(item, float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None)
+
+
+def _check_start(path: Path) -> None:
+    """Raise `UsageError` if the first line of a file is there and is no fact."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(MAX_HEAD_BYTES)
+        if line.endswith(b"\n") and line.strip():
+            _read_line(line)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UsageError as error:
+        raise UsageError(f"{path} is no record of a run, as toolspeak run --record writes it: {error}") from None
+
+
+def _read_or_none(line: bytes) -> PageFact | None:
+    try:
+        return _read_line(line)
+    except UsageError:
+        return None
+
+
+def _format_bytes(size: int) -> str:
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
