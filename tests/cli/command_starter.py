@@ -3,6 +3,7 @@
 It is run as a file, and imports nothing of the tests: a command finds there what it would find in a process of its own.
 """
 
+import fcntl
 import gc
 import importlib
 import io
@@ -12,17 +13,22 @@ import pkgutil
 import runpy
 import socket
 import sys
+import termios
 from pathlib import Path
 from typing import Any
 
 LAZY_IMPORTS = (
     "griffe",
+    "mcp",
+    "prompt_toolkit.shortcuts",
     "pydantic",
     "rich.console",
     "toolspeak",
     "toolspeak.lab",
     "toolspeak.dialects",
     "toolspeak.durable",
+    "toolspeak.durable.log",
+    "toolspeak.mcp.transports",
     "toolspeak.models.transport",
     "toolspeak.run",
     "toolspeak.settings",
@@ -58,6 +64,9 @@ def become_command(request: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    if request["in_terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyte
+
+from tests.cli.commands import StartedCommand, can_fork
 
 ENTER, CTRL_C, CTRL_D, CTRL_Z, ESCAPE = "\r", "\x03", "\x04", "\x1a", "\x1b"
 UP, LEFT, BACKSPACE = "\x1b[A", "\x1b[D", "\x7f"
@@ -40,14 +42,10 @@ class Terminal:
         raw: Everything that the program has written.
     """
 
-    def __init__(self, program: Sequence[str], folder: Path, env: Mapping[str, str], columns: int, lines: int) -> None:
+    def __init__(self, start: "StartProgram", columns: int, lines: int) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        command = [sys.executable, "-c", LAUNCHER, *program]
-        self._process = subprocess.Popen(
-            command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
-        )
-        os.close(slave)
+        self._process = start(slave)
         self.raw = ""
         self._screen = _Screen(columns, lines, self.type)
         self._stream = pyte.ByteStream(self._screen)
@@ -140,13 +138,32 @@ class Terminal:
         os.close(self._master)
 
 
+StartProgram: TypeAlias = Callable[[int], StartedCommand | subprocess.Popen[bytes]]
+"""Starts a program in the terminal with this file descriptor."""
+
+
+def _start_program(program: Sequence[str], folder: Path, env: Mapping[str, str], slave: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", LAUNCHER, *program]
+    process = subprocess.Popen(
+        command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    )
+    os.close(slave)
+    return process
+
+
 @contextmanager
 def terminal(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 40
 ) -> Iterator[Terminal]:
     """Run `toolspeak` with these arguments in a terminal of this size."""
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
-    program = Terminal(command, folder, environment(folder) if env is None else env, columns, lines)
+    variables = environment(folder) if env is None else env
+
+    def start(slave: int) -> StartedCommand | subprocess.Popen[bytes]:
+        if can_fork(variables):
+            return StartedCommand(arguments, [slave] * 3, folder, variables, in_terminal=True)
+        return _start_program([sys.executable, "-m", "toolspeak.cli", *arguments], folder, variables, slave)
+
+    program = Terminal(start, columns, lines)
     try:
         yield program
     finally:
@@ -157,7 +174,7 @@ def terminal(
 def shell(folder: Path) -> Iterator[Terminal]:
     """Run an interactive shell in a terminal, with `$ ` as its prompt."""
     command = ["/bin/bash", "--norc", "--noediting", "-i"]
-    program = Terminal(command, folder, environment(folder, PS1="$ "), columns=80, lines=40)
+    program = Terminal(lambda slave: _start_program(command, folder, environment(folder, PS1="$ "), slave), 80, 40)
     try:
         program.wait_for_prompt("$")
         yield program

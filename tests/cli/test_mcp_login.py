@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.commands import run_command
 from tests.cli.terminal import environment, terminal
-from tests.mcp_client.authorization import Authority, browse, serve_notes
+from tests.mcp.authorization import Authority, browse, serve_notes
 from toolspeak.mcp.config import read_target
 from toolspeak.settings.user_files import list_logins, save_login
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp_server.connecting import OFFICE, ROOT, command
+from tests.mcp.connecting import OFFICE, ROOT, command
 
 from .installed import find_program, needs_node, run_program
 from .text_server import TextServer, serve, write_call, write_calls

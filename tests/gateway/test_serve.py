@@ -236,7 +236,7 @@ def test_which_dialect_is_spoken(home: Path):
     }
     assert spoken == {"there": "typescript", "nowhere": "json"}
     all_python = find_served_models(
-        ServeOptions(models=("there", "nowhere"), dialect="python", mends=0, thinks=True), configured
+        ServeOptions(models=("there", "nowhere"), dialect="python", mend=False, thinks=True), configured
     )
     assert {(each.dialect.name, each.max_repairs, each.thinks) for each in all_python} == {("python", 0, True)}
 

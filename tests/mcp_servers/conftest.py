@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp_client.conftest import connect, nothing_left
+from tests.mcp.conftest import connect, nothing_left
 
 __all__ = ["connect", "nothing_left"]
 

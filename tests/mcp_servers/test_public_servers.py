@@ -1,6 +1,6 @@
 """Public MCP servers, as they are installed from npm and the Python index.
 
-`make test-mcp` installs and runs them. Servers that misbehave are written for the tests: `tests/mcp_client`.
+`make test-mcp` installs and runs them. Servers that misbehave are written for the tests: `tests/mcp`.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ import signal
 import subprocess
 
 import pytest
-from mcp import Client, StdioServerParameters
 
-from tests.mcp_client.conftest import find_children
+from mcp import Client, StdioServerParameters
+from tests.mcp.conftest import find_children
 from toolspeak import Agent, ToolError
 from toolspeak.mcp.connection import MAX_TOOLS
 from toolspeak.testing import ScriptedModel, calls, says

@@ -1,17 +1,24 @@
-"""Builds an agent from the options of a command and the settings."""
+"""Builds an agent from the options of a command and the settings.
+
+A run waits for approvals in its event loop; the user is asked in the main thread, where events are drawn. The
+`ApprovalBridge` takes the answer from the one to the other.
+
+The more specific dialect wins, and `find_chosen_dialect` is the one place for that: chat, run, serve and config ask it.
+"""
 
 import asyncio
 import json
+import math
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from toolspeak.cli.format import reserve_stdout
-from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.options import ApproveChoice, ConversationOptions
+from toolspeak.cli.safe_text import reserve_stdout
 from toolspeak.mcp.config import is_server_target
 from toolspeak.models import DialectChoice, Sampling
 from toolspeak.models.weights import QWEN_CODER
@@ -28,23 +35,17 @@ from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.validation import nearest
 
-# Approval of calls by the user.
-#
-# The run waits for approval in its event loop; the user is asked in the main thread, where events are drawn. The
-# `ApprovalBridge` carries the answer from the one to the other.
-
-
-AskUser: TypeAlias = Callable[[ToolCall], "bool | str"]
-"""Asks the user about a call. Returns whether it is approved, or the reason why it is not."""
-
-REFUSED_BY_POLICY = "calls of this tool are refused here, by the settings or by --approve never"
 REFUSED_WITHOUT_USER = "nobody is here to allow it"
 
 
 class ApprovalBridge:
-    """Carries the user's answers from the thread that draws a run to the event loop that waits for them."""
+    """Takes the user's answers from the thread that draws a run to the event loop that waits for them.
 
-    def __init__(self, ask_user: AskUser) -> None:
+    Args:
+        ask_user: Asks the user about a call. Returns whether it is approved, or the reason why it is not.
+    """
+
+    def __init__(self, ask_user: Callable[[ToolCall], bool | str]) -> None:
         self._ask_user = ask_user
         self._answers: dict[str, Future[bool | str]] = {}
 
@@ -66,109 +67,63 @@ class ApprovalBridge:
         return self._answers.setdefault(call.id, Future())
 
 
-def build_approver(choice: ApproveChoice, approvals: ApprovalBridge | None) -> Approver | None:
-    """Return the `approve` function of an agent, or None if the run is to pause because there is no user to ask."""
-    if choice == ApproveChoice.always:
-        return lambda call: True
-    if choice == ApproveChoice.never:
-        return lambda call: REFUSED_BY_POLICY
-    return approvals.wait if approvals is not None else None
+def _read_number(read: Callable[[str], Any], low: float, high: float) -> Callable[[str], Any]:
+    def check(text: str) -> Any:
+        value = read(text)
+        if not low <= value <= high or value == math.inf:
+            raise ValueError
+        return value
+
+    return check
 
 
-# The options `-o NAME=VALUE`: how the tokens of an answer are chosen.
-
-
-EXTRA = "extra."
-"""What the name of a field begins with that only the endpoint knows."""
-
-
-def _check_fraction(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
-
-
-def _check_temperature(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError
-    return value
-
-
-def _check_count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-_OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "temperature": ("a number from 0", _check_temperature),
-    "max_tokens": ("a whole number, at least 1", _check_count),
-    "top_p": ("a number from 0 to 1", _check_fraction),
+_SAMPLING: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "temperature": ("a number from 0", _read_number(float, 0, math.inf)),
+    "max_tokens": ("a whole number, at least 1", _read_number(int, 1, math.inf)),
+    "top_p": ("a number from 0 to 1", _read_number(float, 0, 1)),
     "seed": ("a whole number", int),
     "stop": ("a text", str),
 }
+"""What each option `-o NAME=VALUE` takes, in words, and the function that reads it."""
 
 
-def parse_sampling(pairs: Iterable[str], base: Sampling | None = None) -> Sampling:
+def parse_sampling(pairs: Iterable[str]) -> Sampling:
     """Return the sampling that `NAME=VALUE` texts describe. The last of several values counts; `stop` takes them all.
-
-    Args:
-        pairs: The texts.
-        base: The sampling that holds where the texts say nothing.
 
     Raises:
         UsageError: An option is unknown, or does not take its value. The error lists the options.
     """
-    base = base or Sampling()
     values: dict[str, Any] = {}
     stop: list[str] = []
-    extra: dict[str, Any] = dict(base.extra or {})
+    extra: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UsageError(f"-o takes NAME=VALUE, such as temperature=0, not {pair!r}")
-        if name.startswith(EXTRA) and len(name) > len(EXTRA):
-            extra[name.removeprefix(EXTRA)] = _parse_json(text)
+        if name.startswith("extra.") and name != "extra.":
+            try:
+                extra[name.removeprefix("extra.")] = json.loads(text)
+            except (ValueError, RecursionError):  # a text that is not JSON is itself the value
+                extra[name.removeprefix("extra.")] = text
         elif name == "stop":
             stop.append(text)
         else:
             values[name] = _parse_value(name, text)
-    return Sampling(
-        max_tokens=values.get("max_tokens", base.max_tokens),
-        temperature=values.get("temperature", base.temperature),
-        top_p=values.get("top_p", base.top_p),
-        seed=values.get("seed", base.seed),
-        stop=tuple(stop) or base.stop,
-        extra=extra or None,
-    )
+    return Sampling(**values, stop=tuple(stop), extra=extra or None)
 
 
 def _parse_value(name: str, text: str) -> Any:
-    if name not in _OPTIONS:
-        hint = f"did you mean {similar}? " if (similar := nearest(name, list(_OPTIONS))) else ""
+    if name not in _SAMPLING:
+        hint = f"did you mean {similar}? " if (similar := nearest(name, list(_SAMPLING))) else ""
         raise UsageError(
-            f"-o {name}: there is no such option; {hint}there are {', '.join(_OPTIONS)}, and {EXTRA}NAME for a field "
+            f"-o {name}: there is no such option; {hint}there are {', '.join(_SAMPLING)}, and extra.NAME for a field "
             "that only your endpoint knows"
         )
-    takes, check = _OPTIONS[name]
+    takes, read = _SAMPLING[name]
     try:
-        return check(text)
+        return read(text)
     except ValueError:
         raise UsageError(f"-o {name} takes {takes}, not {text!r}") from None
-
-
-def _parse_json(text: str) -> Any:
-    """Return the JSON value of a text; a text that is not JSON is itself the value."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-# Discovers the tools in the targets of a command.
 
 
 def discover_targets(*targets: str) -> Toolbox:
@@ -180,8 +135,8 @@ def discover_targets(*targets: str) -> Toolbox:
     """
     if not targets:
         return Toolbox([])
-    with _search_working_directory():
-        return _discover(targets)
+    with _search_working_directory(), reserve_stdout():
+        return collect_tools(targets).load()
 
 
 def discover_configured(targets: Sequence[str]) -> Toolbox:
@@ -196,10 +151,6 @@ def discover_configured(targets: Sequence[str]) -> Toolbox:
             continue
         if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
             raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
-    return _discover(targets)
-
-
-def _discover(targets: Sequence[str]) -> Toolbox:
     with reserve_stdout():
         return collect_tools(targets).load()
 
@@ -216,33 +167,6 @@ def _search_working_directory() -> Generator[None]:
     finally:
         with suppress(ValueError):  # a module may have removed it itself
             sys.path.remove(folder)
-
-
-@frozen
-class CommandOptions:
-    """The options of `toolspeak chat` and `toolspeak run`. An option that is None is taken from the settings.
-
-    Attributes:
-        tools: Targets that the user named.
-        remembered_tools: Targets of the conversation that is continued, for the case that the user named none.
-        sampling: How the tokens of answers are chosen.
-        tool_budget: The most tokens of tools in a request.
-        code: Whether the model writes programs that call the tools.
-    """
-
-    tools: tuple[str, ...] = ()
-    model: str | None = None
-    dialect: str | None = None
-    system: str | None = None
-    tool_choice: str | None = None
-    tool_budget: int | None = None
-    code: bool | None = None
-    max_turns: int | None = None
-    max_cost: float | None = None
-    context: int | None = None
-    approve: ApproveChoice | None = None
-    remembered_tools: tuple[str, ...] | None = None
-    sampling: Sampling = Sampling()
 
 
 @frozen
@@ -273,14 +197,15 @@ class AgentConfig:
         The server of an unknown model is asked for its abilities, so that the dialect of the agent is the one that its
         runs will have.
         """
+        chosen = find_chosen_dialect(self.dialect, self.model, self.settings)
         agent = Agent(
             find_model(self.model, configured=self.settings, keep_warm=True),
             self.toolbox,
-            dialect=self._choose_dialect(),
+            dialect=chosen.name if chosen else "auto",
             system=self.system,
             tool_choice=self.tool_choice,
             limits=self.limits,
-            approve=build_approver(self.approve, approvals),
+            approve=self._choose_approver(approvals),
             sampling=self.sampling,
             tool_budget=self.tool_budget,
             code=self.code,
@@ -289,9 +214,12 @@ class AgentConfig:
             portal.call(agent.choose_dialect())
         return agent
 
-    def _choose_dialect(self) -> str:
-        chosen = find_chosen_dialect(self.dialect, self.model, self.settings)
-        return chosen.name if chosen else "auto"
+    def _choose_approver(self, approvals: ApprovalBridge | None) -> Approver | None:
+        if self.approve == ApproveChoice.always:
+            return lambda call: True
+        if self.approve == ApproveChoice.never:
+            return lambda call: "calls of this tool are refused here, by the settings or by --approve never"
+        return approvals.wait if approvals is not None else None
 
     @property
     def is_missing_weights(self) -> bool:
@@ -299,29 +227,23 @@ class AgentConfig:
         return self.model == "local" and find_weights(QWEN_CODER, weights_folder()) is None
 
 
-def _restrict(limits: Limits, options: CommandOptions) -> Limits:
-    """Return the limits of the settings, with those that the options of the command replace."""
-    return replace(
-        limits,
-        turns=limits.turns if options.max_turns is None else options.max_turns,
-        cost=limits.cost if options.max_cost is None else options.max_cost,
-        context=limits.context if options.context is None else options.context,
-    )
-
-
-def resolve_config(options: CommandOptions, settings: Settings) -> AgentConfig:
+def resolve_config(options: ConversationOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
+    given = {"turns": options.max_turns, "cost": options.max_cost, "context": options.context}
+    remembered = options.remembered_tools
     return AgentConfig(
         model=options.model or settings.model,
         dialect=options.dialect,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
-        limits=_restrict(settings.limits, options),
+        limits=replace(settings.limits, **{name: each for name, each in given.items() if each is not None}),
         approve=options.approve or ApproveChoice(settings.approve),
-        toolbox=_discover_tools(options, settings),
+        toolbox=discover_targets(*options.tools)
+        if options.tools
+        else discover_configured(settings.tools if remembered is None else remembered),
         settings=settings,
-        targets=options.tools or options.remembered_tools or (),
-        sampling=options.sampling,
+        targets=options.tools or remembered or (),
+        sampling=parse_sampling(options.sampling),
         tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
         code=settings.code if options.code is None else options.code,
     )
@@ -339,12 +261,6 @@ def find_chosen_dialect(option: str | None, model: str, settings: Settings) -> D
     if settings.dialect and not (endpoint and endpoint.dialect):
         return DialectChoice(name=settings.dialect, reason=f"the setting dialect ({settings.origin('dialect')})")
     return None
-
-
-def _discover_tools(options: CommandOptions, settings: Settings) -> Toolbox:
-    if options.tools:
-        return discover_targets(*options.tools)
-    return discover_configured(settings.tools if options.remembered_tools is None else options.remembered_tools)
 
 
 def _parse_tool_choice(text: str | None) -> str | tuple[str, ...]:

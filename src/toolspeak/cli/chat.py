@@ -1,4 +1,7 @@
-"""`toolspeak chat`: a conversation at a terminal or through a pipe."""
+"""`toolspeak chat`: a conversation at a terminal or through a pipe, and the commands in it that begin with a slash.
+
+To add a command within the conversation: a function and its row in `COMMANDS`.
+"""
 
 import re
 import sys
@@ -6,73 +9,61 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, CommandOptions, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
+from toolspeak.cli.conversations import ContinuedConversation, ConversationLog
 from toolspeak.cli.files import read_text, write_text
-from toolspeak.cli.format import describe_agent, format_call_line, format_cost, reserve_stdout
-from toolspeak.cli.log import ContinuedConversation, ConversationLog
+from toolspeak.cli.format import describe_agent, format_call_line, format_cost
+from toolspeak.cli.options import ConversationOptions
 from toolspeak.cli.prompt import describe_attachment, load_attachment
-from toolspeak.cli.pull import ModelLoader
+from toolspeak.cli.pull import ModelLoader, pull_weights
 from toolspeak.cli.record import CallTimer
-from toolspeak.cli.run import run_live
-from toolspeak.cli.safe_text import escape_controls, escape_line, join_lines
+from toolspeak.cli.run import ConversationSoFar, run_live
+from toolspeak.cli.safe_text import escape_controls, escape_line, join_lines, reserve_stdout
 from toolspeak.cli.tools import render_tools
 from toolspeak.cli.transcript import Transcript, create_console
-from toolspeak.cli.user_input import PipedInput, TerminalInput, UserInput, is_interactive
+from toolspeak.cli.user_input import PipedInput, TerminalInput, is_interactive
 from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.explanation_notes import REPAIRS
 from toolspeak.models import check_attachments
-from toolspeak.run import Agent, Outcome
+from toolspeak.run import Outcome
 from toolspeak.run.chat import extend_conversation
 from toolspeak.settings import Settings
-from toolspeak.values import codec
+from toolspeak.values import codec, events
 from toolspeak.values.errors import ModelError, ToolsChanged, UsageError
-from toolspeak.values.events import (
-    CallMalformed,
-    CallReady,
-    Compacted,
-    Fact,
-    RunStarted,
-    SaidInThought,
-    TurnEnded,
-    TurnRestarted,
-    TurnStarted,
-)
 from toolspeak.values.messages import Media, Message, ToolCall, user
 from toolspeak.values.messages import system as system_message
 from toolspeak.values.validation import nearest
 
-# `/why`: explains from the facts of a run how the calls in the last answer were read.
 
-
-def explain_calls(facts: Sequence[Fact]) -> list[Text]:
-    """Return lines that show, for each turn with calls, the text of the model and the calls read from it."""
-    dialect = next((fact.dialect for fact in facts if isinstance(fact, RunStarted)), "")
+def explain_calls(facts: Sequence[events.Fact]) -> list[Text]:
+    """Return the lines of `/why`: for each turn with calls, the text of the model and the calls read from it."""
+    dialect = next((fact.dialect for fact in facts if isinstance(fact, events.RunStarted)), "")
     lines = [line for turn in _split_turns(facts) for line in _explain_turn(turn, dialect)]
     return lines or [Text("there was no call in the last answer", "dim")]
 
 
-def _split_turns(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
-    turn: list[Fact] = []
+def _split_turns(facts: Sequence[events.Fact]) -> Iterator[list[events.Fact]]:
+    turn: list[events.Fact] = []
     for fact in facts:
-        if isinstance(fact, TurnStarted) and turn:
+        if isinstance(fact, events.TurnStarted) and turn:
             yield turn
             turn = []
         turn.append(fact)
     yield turn
 
 
-def _explain_turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
-    calls = [fact for fact in facts if isinstance(fact, CallReady | CallMalformed)]
+def _explain_turn(facts: list[events.Fact], dialect: str) -> Iterator[Text]:
+    calls = [fact for fact in facts if isinstance(fact, events.CallReady | events.CallMalformed)]
     if not calls:
         return
-    started = next((fact for fact in facts if isinstance(fact, TurnStarted)), TurnStarted(turn=0))
+    started = next((fact for fact in facts if isinstance(fact, events.TurnStarted)), events.TurnStarted(turn=0))
     yield Text(f"turn {started.turn}, {escape_controls(started.dialect or dialect)} dialect", "bold")
-    message = next((fact.message for fact in facts if isinstance(fact, TurnEnded)), None)
+    message = next((fact.message for fact in facts if isinstance(fact, events.TurnEnded)), None)
     if message is not None and message.raw is not None:
         yield Text("  the model wrote:")
         yield from (Text(f"  │ {line}", "cyan") for line in escape_controls(message.raw.text).split("\n"))
@@ -80,14 +71,14 @@ def _explain_turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
         yield Text("  the calls came through the endpoint's own tool calling, not as text", "dim")
     for fact in calls:
         yield from _explain_call(fact)
-    if any(isinstance(fact, TurnRestarted) for fact in facts):
+    if any(isinstance(fact, events.TurnRestarted) for fact in facts):
         yield Text("  the message broke off, and its calls do not count", "dim")
-    if any(isinstance(fact, SaidInThought) for fact in facts):
+    if any(isinstance(fact, events.SaidInThought) for fact in facts):
         yield Text("  what stands before the end of the reasoning does not count", "dim")
 
 
-def _explain_call(fact: CallReady | CallMalformed) -> Iterator[Text]:
-    if isinstance(fact, CallReady):
+def _explain_call(fact: events.CallReady | events.CallMalformed) -> Iterator[Text]:
+    if isinstance(fact, events.CallReady):
         yield Text.assemble(("  call ", "green"), format_call_line(fact.call))
         yield Text(f"    repair: {fact.repair} ({REPAIRS[fact.repair]})", "dim")
         return
@@ -95,33 +86,6 @@ def _explain_call(fact: CallReady | CallMalformed) -> Iterator[Text]:
     if fact.hint:
         yield Text(f"    hint to the model: {escape_controls(fact.hint)}", "dim")
     yield from (Text(f"    │ {line}", "cyan") for line in escape_controls(fact.raw).split("\n"))
-
-
-# The commands within `toolspeak chat`: lines that begin with a slash.
-
-
-class ChatState(Protocol):
-    """The part of a `ChatSession` that commands read and change; its attributes are described there."""
-
-    console: Console
-    config: AgentConfig
-    agent: Agent
-    messages: tuple[Message, ...]
-    compacted: Compacted | None
-    facts: tuple[Fact, ...]
-    attachments: tuple[Media, ...]
-
-    def attach(self, media: Media) -> None:
-        """Send an attachment with the next message."""
-        ...
-
-    def reconfigure(self, config: AgentConfig) -> None:
-        """Continue with another agent. If it cannot be built, the session stays as it is."""
-        ...
-
-    def print_agent(self) -> None:
-        """Print the model, the dialect and the number of tools."""
-        ...
 
 
 class LeaveChat(Exception):
@@ -139,19 +103,16 @@ class SlashCommand(NamedTuple):
 
     parameter: str
     summary: str
-    run: Callable[[ChatState, str], None]
-
-
-_COMMAND = re.compile(r"/([a-zA-Z?]*)(?:\s+(.*))?", re.DOTALL)
+    run: Callable[["ChatSession", str], None]
 
 
 def parse_command(text: str) -> tuple[str, str] | None:
     """Return the name and the argument of a command; None for a message, also if it begins with a path."""
-    match = _COMMAND.fullmatch(text.strip())
+    match = re.fullmatch(r"/([a-zA-Z?]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
     return None if match is None else (match[1].lower(), (match[2] or "").strip())
 
 
-def run_command(chat: ChatState, name: str, argument: str) -> None:
+def run_command(chat: "ChatSession", name: str, argument: str) -> None:
     """Run a command.
 
     Raises:
@@ -168,70 +129,70 @@ def run_command(chat: ChatState, name: str, argument: str) -> None:
     command.run(chat, argument)
 
 
-def _help(chat: ChatState, _: str) -> None:
+def _help(chat: "ChatSession", _: str) -> None:
     for name, command in COMMANDS.items():
         usage = f"/{name} {command.parameter}".strip()
-        _print(chat, Text.assemble((f"{usage:<16}", "cyan"), f" {command.summary}"))
-    _print(chat, Text("Alt-Enter or a backslash at the end of a line continues it. Ctrl-C stops an answer.", "dim"))
+        chat.print(Text.assemble((f"{usage:<16}", "cyan"), f" {command.summary}"))
+    chat.print("Alt-Enter or a backslash at the end of a line continues it. Ctrl-C stops an answer.", "dim")
 
 
-def _tools(chat: ChatState, _: str) -> None:
+def _tools(chat: "ChatSession", _: str) -> None:
     if len(chat.config.toolbox):
         chat.console.print(
             render_tools(chat.config.toolbox, "this conversation"), soft_wrap=not chat.console.is_terminal
         )
     else:
-        _print(chat, Text("there are no tools; start with --tools TARGET", "dim"))
+        chat.print("there are no tools; start with --tools TARGET", "dim")
 
 
-def _model(chat: ChatState, name: str) -> None:
+def _model(chat: "ChatSession", name: str) -> None:
     if name:
         chat.reconfigure(replace(chat.config, model=name))
     chat.print_agent()
 
 
-def _dialect(chat: ChatState, name: str) -> None:
+def _dialect(chat: "ChatSession", name: str) -> None:
     if name:
         chat.reconfigure(replace(chat.config, dialect=name))
         chat.print_agent()
     else:
         dialects = ", ".join(DIALECTS)
-        _print(chat, Text(f"{chat.agent.dialect.name} (there are: {dialects}, and auto for the model's best)"))
+        chat.print(f"{chat.agent.dialect.name} (there are: {dialects}, and auto for the model's best)")
 
 
-def _system(chat: ChatState, prompt: str) -> None:
+def _system(chat: "ChatSession", prompt: str) -> None:
     if not prompt:
         current = next((message.text for message in chat.messages if message.role == "system"), chat.config.system)
-        _print(chat, Text(escape_controls(current)) if current else Text("there is no system prompt", "dim"))
+        chat.print(escape_controls(current) if current else Text("there is no system prompt", "dim"))
         return
     chat.reconfigure(replace(chat.config, system=prompt))
     rest = tuple(message for message in chat.messages if message.role != "system")
     chat.messages = (system_message(prompt), *rest) if rest else ()
-    _print(chat, Text("this is the system prompt from now on", "dim"))
+    chat.print("this is the system prompt from now on", "dim")
 
 
-def _clear(chat: ChatState, _: str) -> None:
+def _clear(chat: "ChatSession", _: str) -> None:
     chat.messages, chat.compacted, chat.facts, chat.attachments = (), None, (), ()
-    _print(chat, Text("the conversation starts anew", "dim"))
+    chat.print("the conversation starts anew", "dim")
 
 
-def _attach(chat: ChatState, source: str) -> None:
+def _attach(chat: "ChatSession", source: str) -> None:
     if source:
         chat.attach(load_attachment(source.strip("'\""), f"/attach {source}"))
         return
     for media in chat.attachments:
-        _print(chat, Text(f"goes with your next message: {describe_attachment(media)}"))
+        chat.print(f"goes with your next message: {describe_attachment(media)}")
     if not chat.attachments:
-        _print(chat, Text("nothing is attached; /attach FILE attaches an image, a PDF or a text", "dim"))
+        chat.print("nothing is attached; /attach FILE attaches an image, a PDF or a text", "dim")
 
 
-def _save(chat: ChatState, file: str) -> None:
+def _save(chat: "ChatSession", file: str) -> None:
     path = _require_path(file, "/save")
     write_text(path, codec.dump_messages(chat.messages))
-    _print(chat, Text(f"{_format_count(chat.messages)} saved in {escape_controls(str(path))}", "dim"))
+    chat.print(f"{_format_count(chat.messages)} saved in {escape_controls(str(path))}", "dim")
 
 
-def _load(chat: ChatState, file: str) -> None:
+def _load(chat: "ChatSession", file: str) -> None:
     path = _require_path(file, "/load")
     text = read_text(path)
     try:
@@ -239,15 +200,15 @@ def _load(chat: ChatState, file: str) -> None:
     except UsageError as error:
         raise UsageError(f"{path}, {error}") from None
     chat.messages, chat.compacted, chat.facts = messages, None, ()
-    _print(chat, Text(f"{_format_count(messages)} read from {escape_controls(str(path))}", "dim"))
+    chat.print(f"{_format_count(messages)} read from {escape_controls(str(path))}", "dim")
 
 
-def _why(chat: ChatState, _: str) -> None:
+def _why(chat: "ChatSession", _: str) -> None:
     for line in explain_calls(chat.facts):
-        _print(chat, line)
+        chat.print(line)
 
 
-def _quit(chat: ChatState, _: str) -> None:
+def _quit(chat: "ChatSession", _: str) -> None:
     raise LeaveChat
 
 
@@ -259,12 +220,6 @@ def _require_path(file: str, command: str) -> Path:
 
 def _format_count(messages: tuple[Message, ...]) -> str:
     return f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-
-
-def _print(chat: ChatState, text: Text) -> None:
-    is_terminal = chat.console.is_terminal  # elsewhere, lines are neither wrapped nor cut
-    overflow = "fold" if is_terminal else "ignore"
-    chat.console.print(text, overflow=overflow, soft_wrap=not is_terminal, highlight=False)
 
 
 COMMANDS: dict[str, SlashCommand] = {
@@ -283,26 +238,21 @@ COMMANDS: dict[str, SlashCommand] = {
 
 
 def chat(
-    options: CommandOptions,
+    options: ConversationOptions,
     settings: Settings,
-    *,
-    attachments: tuple[Media, ...] = (),
-    log_path: Path | None = None,
-    continued: ContinuedConversation | None = None,
+    attachments: tuple[Media, ...],
+    log_path: Path | None,
+    continued: ContinuedConversation | None,
 ) -> int:
     """Hold a conversation until the user leaves, and return the exit code.
 
-    Args:
-        options: The options of the command.
-        settings: The settings.
-        attachments: What is sent with the first message.
-        log_path: The log that keeps the conversation; None to keep it in none.
-        continued: The conversation that goes on.
+    The attachments are sent with the first message. Without a path, no log keeps the conversation.
     """
     config = resolve_config(continued.apply_to(options) if continued else options, settings)
     with reserve_stdout() as answer:
         console = create_console(answer)
-        user_input = _create_input(console)
+        is_terminal = is_interactive(console)
+        user_input = TerminalInput(console, [f"/{name}" for name in COMMANDS]) if is_terminal else PipedInput(sys.stdin)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
         hold_typed = user_input.hold_typed() if isinstance(user_input, TerminalInput) else nullcontext()
@@ -316,19 +266,11 @@ def chat(
     return 0
 
 
-def _create_input(console: Console) -> UserInput:
-    if is_interactive(console):
-        return TerminalInput(console, [f"/{name}" for name in COMMANDS])
-    return PipedInput(sys.stdin)
-
-
 def _offer_pull(user_input: TerminalInput, console: Console) -> bool:
     """Offer to download the missing weights, and return whether they are there now."""
     console.print(Text("the weights of the embedded model are not on this machine; toolspeak pull gets them (1.1 GB)"))
     if not user_input.confirm("pull them now? [y]es, [n]o: "):
         return False
-    from toolspeak.cli.pull import pull_weights
-
     pull_weights("local", console)
     return True
 
@@ -346,12 +288,14 @@ class ChatSession:
         attachments: What is sent with the next message.
     """
 
-    def __init__(self, config: AgentConfig, user_input: UserInput, console: Console, log: ConversationLog) -> None:
+    def __init__(
+        self, config: AgentConfig, user_input: PipedInput | TerminalInput, console: Console, log: ConversationLog
+    ) -> None:
         self.console = console
         self._log = log
         self.messages: tuple[Message, ...] = ()
-        self.compacted: Compacted | None = None
-        self.facts: tuple[Fact, ...] = ()
+        self.compacted: events.Compacted | None = None
+        self.facts: tuple[events.Fact, ...] = ()
         self.attachments: tuple[Media, ...] = ()
         self._user_input = user_input
         self._approvals = ApprovalBridge(self._ask_approval)
@@ -371,19 +315,19 @@ class ChatSession:
         """Go on with a conversation of the log, with another system prompt if one was given."""
         self.messages, self.compacted = continued.messages_with(system), continued.compacted
         count = len(self.messages)
-        self._print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
+        self.print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
 
     def attach(self, media: Media) -> None:
         """Send an attachment with the next message."""
         check_attachments(self.agent.model, [user("", media)])
         self.attachments = (*self.attachments, media)
-        self._print(f"attached to your next message: {describe_attachment(media)}", "dim")
+        self.print(f"attached to your next message: {describe_attachment(media)}", "dim")
 
     def run(self) -> None:
         """Read and answer messages until the user leaves."""
         self.print_agent()
         if isinstance(self._user_input, TerminalInput):
-            self._print("/help lists commands, Ctrl-D leaves", "dim")
+            self.print("/help lists commands, Ctrl-D leaves", "dim")
         while True:
             try:
                 text = self._user_input.read_message()
@@ -392,7 +336,7 @@ class ChatSession:
             except KeyboardInterrupt:
                 if not isinstance(self._user_input, TerminalInput):
                     raise
-                self._print("Ctrl-D or /quit leaves", "dim")
+                self.print("Ctrl-D or /quit leaves", "dim")
                 continue
             if text.strip().lower() in ("quit", "exit"):
                 return
@@ -410,18 +354,18 @@ class ChatSession:
             else:
                 self._answer(text)
         except ToolsChanged as error:  # the difference is read line by line
-            self._print(escape_controls(str(error)), "red")
+            self.print(escape_controls(str(error)), "red")
         except (UsageError, ModelError) as error:
-            self._print(join_lines(str(error)), "red")
+            self.print(join_lines(str(error)), "red")
         except KeyboardInterrupt:
-            self._print("stopped", "yellow")
+            self.print("stopped", "yellow")
 
     def _answer(self, prompt: str) -> None:
         timer = CallTimer()
         self._log.remember(self.config)
         self._transcript = transcript = Transcript(self.console, timer)
 
-        def record(fact: Fact) -> None:
+        def record(fact: events.Fact) -> None:
             timer.record(fact)
             self._log.record(fact)
 
@@ -432,8 +376,7 @@ class ChatSession:
                     self.agent,
                     user(prompt, *self.attachments),
                     transcript.show,
-                    messages=self.messages,
-                    compacted=self.compacted,
+                    before=ConversationSoFar(self.messages, self.compacted),
                     approvals=self._approvals,
                     record=record,
                 )
@@ -452,7 +395,7 @@ class ChatSession:
         self._cost += cost or 0.0
         if cost:
             total = f", all answers {format_cost(self._cost)}" if self._cost > cost else ""
-            self._print(f"cost: {format_cost(cost)}{total}", "dim")
+            self.print(f"cost: {format_cost(cost)}{total}", "dim")
 
     def _wait_for_model(self) -> None:
         if self._loader.has_failed:
@@ -475,7 +418,7 @@ class ChatSession:
             calls = sum(len(message.calls) for message in dropped)
             after = f", nor {calls} call{'' if calls == 1 else 's'} after it" if calls else ""
             again = "; its attachments go with the next one" if self.attachments else ""
-            self._print(f"your message is not kept{after}: it was not answered{again}", "dim")
+            self.print(f"your message is not kept{after}: it was not answered{again}", "dim")
 
     def _ask_approval(self, call: ToolCall) -> bool | str:
         self._transcript.end_line()
@@ -483,8 +426,9 @@ class ChatSession:
 
     def print_agent(self) -> None:
         """Print the model, the dialect and the number of tools."""
-        self._print(describe_agent(self.agent) + (" · loading" if self._loader.is_loading else ""), "dim")
+        self.print(describe_agent(self.agent) + (" · loading" if self._loader.is_loading else ""), "dim")
 
-    def _print(self, text: str, style: str) -> None:
-        is_terminal = self.console.is_terminal  # elsewhere, lines are neither wrapped nor cut
-        self.console.print(Text(text, style), overflow="fold" if is_terminal else "ignore", soft_wrap=not is_terminal)
+    def print(self, text: str | Text, style: str = "") -> None:
+        """Print a line. In a terminal it is wrapped; elsewhere it is neither wrapped nor cut."""
+        line, is_terminal = Text(text, style) if isinstance(text, str) else text, self.console.is_terminal
+        self.console.print(line, overflow="fold" if is_terminal else "ignore", soft_wrap=not is_terminal)

@@ -1,4 +1,8 @@
-"""`toolspeak eval`: asks a model the questions of a suite, scores its answers and prints the figures.
+"""`toolspeak eval`, `calibrate` and `conformance`: how well models call tools, and readers read calls.
+
+`eval` asks a model the questions of a suite, scores its answers and prints the figures. `calibrate` finds the dialect
+in which a model calls best, and saves it. `conformance` prints what readers give for texts whose one right reading is
+known.
 
 Figures go to standard output, as a table in a terminal and as lines with tabs elsewhere; progress and messages go to
 standard error.
@@ -19,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from toolspeak.cli.files import read_text
 from toolspeak.cli.format import SafeConsole, format_duration, print_table
+from toolspeak.cli.options import ConformanceOptions, EvalOptions
 from toolspeak.cli.pull import ModelLoader
 from toolspeak.cli.safe_text import escape_controls, escape_line, write_output
 from toolspeak.dialects import DIALECTS, dialect
@@ -58,103 +63,6 @@ from toolspeak.models.embedded import name_for_calibration
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.values.errors import UsageError
-from toolspeak.values.frozen import frozen
-
-# `toolspeak conformance`: what readers of calls give for texts whose one right reading is known.
-
-
-CELLS = "right / wrong / missed / error"
-
-
-@frozen
-class ConformanceOptions:
-    """The options of the command.
-
-    Attributes:
-        readers: The readers to ask; none for ours.
-        records: A file of records; None for those that come with the package.
-        timeout_s: How long a reader may take for one text.
-        as_json: Whether to print JSON.
-        as_markdown: Whether to print tables of Markdown.
-        failures: Whether to print the records that were read wrongly.
-    """
-
-    readers: tuple[str, ...] = ()
-    records: str | None = None
-    timeout_s: float = 5.0
-    as_json: bool = False
-    as_markdown: bool = False
-    failures: bool = False
-
-
-def check(options: ConformanceOptions) -> bool:
-    """Ask the readers, print what they gave, and return whether none was wrong or failed to answer."""
-    records = _load_records(options.records)
-    readers = [ReaderProcess(target, timeout_s=options.timeout_s) for target in options.readers or (OURS,)]
-    reports = [check_reader(reader, records) for reader in readers]
-    if options.as_json:
-        _print_json(reports, len(records), failures=options.failures)
-    else:
-        _print_tables(reports, as_markdown=options.as_markdown)
-        if options.failures:
-            _print_failures(reports)
-    return not any(each.judgement in ("wrong", "error") for report in reports for each in report.results)
-
-
-def _load_records(path: str | None) -> list[SpokenRecord]:
-    if path is None:
-        return load_records()
-    try:
-        records = load_records(read_text(path).split("\n"))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path} is no file of records: each line is an object with id, tools, text and expected ({error!r})"
-        ) from None
-    if not records:
-        raise UsageError(f"{path} holds no records")
-    return records
-
-
-def _print_json(reports: Sequence[ReaderReport], count: int, *, failures: bool) -> None:
-    readers = [encode_report(report) for report in reports]
-    if not failures:
-        for reader in readers:
-            del reader["failures"]
-    write_output(json.dumps({"records": count, "readers": readers}, ensure_ascii=False) + "\n")
-
-
-def _print_tables(reports: Sequence[ReaderReport], *, as_markdown: bool) -> None:
-    sys.stdout.write(f"Each cell: {CELLS}.\n")
-    for title, group_of in (("family", family_of), ("kind", kind_of)):
-        rows = build_table(reports, title, group_of)
-        sys.stdout.write("\n")
-        if as_markdown:
-            rule = ["---", *("---:" for _ in rows[0][1:])]
-            write_output("".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:])))
-        else:
-            print_table(rows)
-
-
-def _print_failures(reports: Sequence[ReaderReport]) -> None:
-    for report in reports:
-        for result in report.results:
-            if result.judgement == "wrong":
-                write_output(_format_failure(report.name, result))
-
-
-def _format_failure(reader: str, result: RecordResult) -> str:
-    record = result.record
-    text = "".join(f"  │ {escape_controls(line)}\n" for line in record.text.split("\n"))
-    return (
-        f"\n{escape_line(record.id)} ({escape_line(record.family)}, {escape_line(record.kind)}), wrong: "
-        f"{escape_line(reader)}\n{text}"
-        f"  expected  {escape_controls(json.dumps(record.expected, ensure_ascii=False))}\n"
-        f"  got       {escape_controls(json.dumps(result.got, ensure_ascii=False))}\n"
-    )
-
-
-# The progress of `toolspeak eval` and `toolspeak calibrate`, on standard error. It ends in one line.
-
 
 ReportAnswer: TypeAlias = Callable[[str, bool], None]
 """Called after each answer with the dialect and whether the answer is right."""
@@ -211,43 +119,6 @@ def describe_score(done: int, count: int, right: int, seconds: float) -> str:
     )
 
 
-@frozen
-class EvalOptions:
-    """The options of `toolspeak eval`.
-
-    Attributes:
-        suite: `quick`, `bfcl` or a file of questions.
-        model: The model to ask; None for the one in the settings.
-        dialects: `all`, or names of dialects separated by commas.
-        categories: The categories to ask; empty for all that the suite asks by default.
-        limit: The most questions of each category.
-        seed: The seed of the random choice when `limit` leaves questions out.
-        results: The file to which every answer is written.
-        prompts_out: A file to which prompts are written, instead of asking a model.
-        answers: Files of answers from elsewhere to score, instead of asking a model.
-        again: How often a question is asked again after a malformed call.
-        template: The chat template of the prompts in `prompts_out`.
-        failures: A file to which wrong answers are written, for reading.
-        concurrency: How many questions are asked at the same time.
-        max_tokens: The most tokens of an answer.
-    """
-
-    suite: str = "quick"
-    model: str | None = None
-    dialects: str = "all"
-    categories: tuple[str, ...] = ()
-    limit: int | None = None
-    seed: int = 0
-    results: Path | None = None
-    prompts_out: Path | None = None
-    answers: tuple[Path, ...] = ()
-    again: int = 0
-    template: str = "qwen2.5"
-    failures: Path | None = None
-    concurrency: int = 1
-    max_tokens: int = DEFAULT_MAX_TOKENS
-
-
 ScoredTrials: TypeAlias = list[tuple[Trial, TrialResult]]
 
 
@@ -285,9 +156,6 @@ def parse_dialects(text: str) -> tuple[str, ...]:
 def _trials(options: EvalOptions) -> list[Trial]:
     questions = load_suite(options.suite, options.categories)
     return make_trials(questions, parse_dialects(options.dialects), limit=options.limit, seed=options.seed)
-
-
-# Answers from files
 
 
 def _trials_to_write(options: EvalOptions, log: Console) -> list[Trial]:
@@ -359,9 +227,6 @@ def _write_results(path: Path, results: ScoredTrials) -> None:
                 file.add(each)
 
 
-# Answers from a model
-
-
 def _default_results_path(suite_name: str, model: str) -> Path:
     plain = re.sub(r"[^\w.-]+", "-", f"{Path(suite_name).stem}-{model}").strip("-")
     return Path(f"eval-{plain}.jsonl")
@@ -424,20 +289,12 @@ def _read_kept_answers(path: Path, model: Model) -> list[RecordedAnswer]:
     return kept
 
 
-# Results
-
-
 def _print_results(first: Summary, again: Summary | None, path: Path | None, title: str, log: Console) -> None:
     print_table(tables.build_table(first, again))
     if path is not None:
         picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
         picture.write_text(plot(first, title, again), encoding="utf-8")
         log.print(f"every answer is in {path}, and a picture in {picture}")
-
-
-# `toolspeak calibrate`: finds the dialect in which a model calls best, and saves it.
-#
-# The standings go to standard output, progress and messages to standard error.
 
 
 MIN_SAVED_CONFIDENCE = 0.9
@@ -545,4 +402,65 @@ def describe_winner(comparison: DialectComparison) -> str:
     return (
         f"{result}. That it is better than {lead.other} is {lead.confidence:.0%} sure: of the questions that both were "
         f"asked, it alone was right in {lead.better}, and {lead.other} alone in {lead.worse}."
+    )
+
+
+def check(options: ConformanceOptions) -> bool:
+    """Ask the readers, print what they gave, and return whether none was wrong or failed to answer."""
+    records = _load_records(options.records)
+    readers = [ReaderProcess(target, timeout_s=options.timeout_s) for target in options.readers or (OURS,)]
+    reports = [check_reader(reader, records) for reader in readers]
+    if options.as_json:
+        _print_json(reports, len(records), failures=options.failures)
+    else:
+        _print_tables(reports, as_markdown=options.as_markdown)
+        for report in reports if options.failures else ():
+            for result in report.results:
+                if result.judgement == "wrong":
+                    write_output(_format_failure(report.name, result))
+    return not any(each.judgement in ("wrong", "error") for report in reports for each in report.results)
+
+
+def _load_records(path: str | None) -> list[SpokenRecord]:
+    if path is None:
+        return load_records()
+    try:
+        records = load_records(read_text(path).split("\n"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path} is no file of records: each line is an object with id, tools, text and expected ({error!r})"
+        ) from None
+    if not records:
+        raise UsageError(f"{path} holds no records")
+    return records
+
+
+def _print_json(reports: Sequence[ReaderReport], count: int, *, failures: bool) -> None:
+    readers = [encode_report(report) for report in reports]
+    if not failures:
+        for reader in readers:
+            del reader["failures"]
+    write_output(json.dumps({"records": count, "readers": readers}, ensure_ascii=False) + "\n")
+
+
+def _print_tables(reports: Sequence[ReaderReport], *, as_markdown: bool) -> None:
+    sys.stdout.write("Each cell: right / wrong / missed / error.\n")
+    for title, group_of in (("family", family_of), ("kind", kind_of)):
+        rows = build_table(reports, title, group_of)
+        sys.stdout.write("\n")
+        if as_markdown:
+            rule = ["---", *("---:" for _ in rows[0][1:])]
+            write_output("".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:])))
+        else:
+            print_table(rows)
+
+
+def _format_failure(reader: str, result: RecordResult) -> str:
+    record = result.record
+    text = "".join(f"  │ {escape_controls(line)}\n" for line in record.text.split("\n"))
+    return (
+        f"\n{escape_line(record.id)} ({escape_line(record.family)}, {escape_line(record.kind)}), wrong: "
+        f"{escape_line(reader)}\n{text}"
+        f"  expected  {escape_controls(json.dumps(record.expected, ensure_ascii=False))}\n"
+        f"  got       {escape_controls(json.dumps(result.got, ensure_ascii=False))}\n"
     )

@@ -1,10 +1,8 @@
-"""Formats calls, results and durations as text for a terminal."""
+"""The console that commands print styled text on, and how calls, results and durations look on it."""
 
-import os
 import sys
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, TextIO
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -17,32 +15,8 @@ from toolspeak.lab import summary as tables
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
 from toolspeak.values.codec import encode_argument
-from toolspeak.values.events import CallQuoted, Compacted, ToolProgress
+from toolspeak.values.events import CallQuoted, Compacted
 from toolspeak.values.messages import ToolCall, ToolResult
-
-# Keeps standard output for the answer of a command: what modules, tools and their children print goes elsewhere.
-
-
-@contextmanager
-def reserve_stdout() -> Generator[TextIO]:
-    """Redirect everything that is printed to standard error, and yield a file that writes to standard output."""
-    sys.stdout.flush()
-    original = os.dup(1)
-    os.dup2(2, 1)
-    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115 (closed below, where a reader that has gone away is no error)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield answer
-        answer.flush()
-    finally:
-        sys.stderr.flush()
-        os.dup2(original, 1)
-        with suppress(OSError):  # the reader has gone away; the flush above has raised that error
-            answer.close()
-        os.close(original)
-
-
-# The console that commands print styled text on: that of rich, made safe.
 
 
 class SafeConsole(Console):
@@ -51,23 +25,8 @@ class SafeConsole(Console):
     Code that formats text escapes it before, so that its width is right; this is the net below.
     """
 
-    def __init__(
-        self,
-        *,
-        file: TextIO | None = None,
-        stderr: bool = False,
-        force_terminal: bool | None = None,
-        soft_wrap: bool = False,
-    ) -> None:
-        super().__init__(
-            file=file,
-            stderr=stderr,
-            force_terminal=force_terminal,
-            soft_wrap=soft_wrap,
-            highlight=False,
-            markup=False,
-            emoji=False,
-        )
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render an object as safe segments."""
@@ -78,11 +37,8 @@ class SafeConsole(Console):
                 yield Segment(escape_prose(segment.text), segment.style)
 
 
-# Prints a table: with aligned columns in a terminal, as lines with tabs elsewhere.
-
-
 def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, of which the first row is the header and the first column holds names."""
+    """Print a table, whose first row is the header and whose first column holds names; elsewhere lines with tabs."""
     console, rows = SafeConsole(), [[escape_line(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         sys.stdout.write(tables.format_lines(rows) + "\n")
@@ -119,12 +75,9 @@ def format_arguments(call: ToolCall) -> str:
         if isinstance(value, str) and "\n" in value:
             lines += [f"{name}:", *(f"  {line}" for line in value.split("\n"))]
         else:
-            lines.append(f"{name}: {output_text(_plain(value))}")
+            plain = value if isinstance(value, str) else encode_argument(value)
+            lines.append(f"{name}: {output_text(plain)}")
     return escape_controls("\n".join(lines))
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else encode_argument(value)
 
 
 def format_quotation(fact: CallQuoted) -> str:
@@ -142,18 +95,6 @@ def format_result(result: ToolResult) -> str:
         return escape_controls(media)
     text = shorten(output_text(result.output), MAX_RESULT_CHARS, MAX_RESULT_LINES)
     return escape_controls(f"{text} ({media})" if media else text)
-
-
-def format_progress(progress: ToolProgress) -> str:
-    """Format how far a call is, to stand behind its name.
-
-    Examples:
-        >>> format_progress(ToolProgress(call_id="a", done=3, total=10, text="page 3"))
-        ' (3 of 10, page 3)'
-        >>> format_progress(ToolProgress(call_id="a", done=0.5))
-        ' (0.5)'
-    """
-    return f" ({progress.summary})"
 
 
 def format_seconds(seconds: float) -> str:

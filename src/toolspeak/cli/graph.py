@@ -14,25 +14,8 @@ from toolspeak.cli.record import TimedFact, read_record
 from toolspeak.cli.safe_text import escape_controls, escape_line
 from toolspeak.lab.plot import AMBER, BLUE, CODE_FONT, GREEN, GREY, STYLE, draw_ground
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.values import events
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import (
-    ApprovalGiven,
-    ApprovalNeeded,
-    CallMalformed,
-    CallQuoted,
-    CallReady,
-    Compacted,
-    Fact,
-    HandedOver,
-    NestedFact,
-    RunEnded,
-    RunStarted,
-    ToolFinished,
-    ToolStarted,
-    TurnEnded,
-    TurnRestarted,
-    TurnStarted,
-)
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
 
@@ -82,7 +65,7 @@ def build_diagram(facts: Sequence[TimedFact]) -> SequenceDiagram:
     Raises:
         UsageError: The facts do not contain the start of a run.
     """
-    started = next((timed.fact for timed in facts if isinstance(timed.fact, RunStarted)), None)
+    started = next((timed.fact for timed in facts if isinstance(timed.fact, events.RunStarted)), None)
     if started is None:
         raise UsageError("these facts do not contain the start of a run: there is nothing to draw")
     builder = _DiagramBuilder(started)
@@ -94,13 +77,13 @@ def build_diagram(facts: Sequence[TimedFact]) -> SequenceDiagram:
 class _DiagramBuilder:
     """Collects the participants and the arrows of a run and of its inner runs."""
 
-    def __init__(self, started: RunStarted) -> None:
+    def __init__(self, started: events.RunStarted) -> None:
         self.participants = ["you", escape_controls(started.model)]
         self.arrows: list[Arrow] = []
         self._runs: dict[tuple[str, ...], _RunDrawer] = {(): _RunDrawer(self, MODEL)}
 
     def add_fact(self, timed: TimedFact) -> None:
-        if isinstance(timed.fact, NestedFact):
+        if isinstance(timed.fact, events.NestedFact):
             if (drawer := self._find_inner(timed.fact.path)) is not None:
                 drawer.add_fact(timed.fact.event, timed.at)
         else:
@@ -145,54 +128,54 @@ class _RunDrawer:
         """Return the index of the tool of a call; None if there was no such call."""
         return self._calls.get(call_id)
 
-    def add_fact(self, fact: Fact, at: float | None) -> None:
+    def add_fact(self, fact: events.Fact, at: float | None) -> None:
         model = self._model
         match fact:
-            case RunStarted():
+            case events.RunStarted():
                 self._start_run(fact)
-            case TurnStarted():
+            case events.TurnStarted():
                 self._turn_started = at
-            case TurnRestarted(failed=failed, model=name, reason=reason):
+            case events.TurnRestarted(failed=failed, model=name, reason=reason):
                 self._add_arrow(model, model, f"asking {name}, since {failed} failed: {reason}", "note")
-            case Compacted():
+            case events.Compacted():
                 self._add_arrow(model, model, format_compaction(fact), "note")
-            case CallReady(call=call):
+            case events.CallReady(call=call):
                 tool = self._builder.find_participant(f"{self._prefix}{escape_controls(call.name)}")
                 self._calls[call.id] = tool
                 self._add_arrow(model, tool, format_call_line(call))
-            case CallQuoted():
+            case events.CallQuoted():
                 self._add_arrow(model, model, format_quotation(fact), "note")
-            case CallMalformed(name=name, reason=reason):
+            case events.CallMalformed(name=name, reason=reason):
                 self._add_arrow(model, model, f"{name or 'a call'} could not be read: {reason}", "note")
-            case TurnEnded():
+            case events.TurnEnded():
                 self._end_turn(fact, at)
-            case ApprovalNeeded(call=call):
+            case events.ApprovalNeeded(call=call):
                 self._add_arrow(model, USER, f"may I call {call.name}?")
-            case ApprovalGiven(approved=approved, reason=reason):
+            case events.ApprovalGiven(approved=approved, reason=reason):
                 text = "yes" if approved else f"no: {reason}" if reason else "no"
                 self._add_arrow(USER, model, text, "response")
-            case ToolStarted(call_id=call_id):
+            case events.ToolStarted(call_id=call_id):
                 if at is not None:
                     self._call_started[call_id] = at
-            case ToolFinished(result=result):
+            case events.ToolFinished(result=result):
                 duration = _duration(self._call_started.get(result.call_id), at)
                 text = format_result(result) if result.error is None else f"error: {format_result(result)}"
                 if result.call_id in self._calls:
                     self._add_arrow(self._calls[result.call_id], model, text, "response", duration)
-            case HandedOver(agent=agent):
+            case events.HandedOver(agent=agent):
                 self._add_arrow(model, model, f"handed over to {agent}", "note")
-            case RunEnded(reason=reason, detail=detail) if reason != "answered":
+            case events.RunEnded(reason=reason, detail=detail) if reason != "answered":
                 self._add_arrow(model, model, f"stopped ({reason}): {detail}".removesuffix(": "), "note")
             case _:
                 pass
 
-    def _start_run(self, started: RunStarted) -> None:
+    def _start_run(self, started: events.RunStarted) -> None:
         if self._model == MODEL:
             self._add_arrow(USER, MODEL, _last_prompt(started.messages))
         else:  # the prompt is the argument of the call
             self._add_arrow(self._model, self._model, f"asks {started.model}", "note")
 
-    def _end_turn(self, fact: TurnEnded, at: float | None) -> None:
+    def _end_turn(self, fact: events.TurnEnded, at: float | None) -> None:
         text = fact.message.text.strip()
         duration = _duration(self._turn_started, at)
         if fact.message.calls:

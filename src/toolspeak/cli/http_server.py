@@ -1,54 +1,49 @@
-"""What the commands that serve over HTTP share: the key, the allowed origins, the socket and the log."""
+"""What the commands that serve over HTTP share: who may send requests, the socket and what is logged."""
 
 import logging
+import os
 import queue
 import re
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
 
-# `--debug`: prints the log of toolspeak on standard error.
+if TYPE_CHECKING:
+    from toolspeak.gateway.guard import AccessRules
 
 
 class SafeFormatter(logging.Formatter):
-    """Formats a record as text that is safe to show: a traceback may hold a text of a model, a path one of
-    a client.
-    """
+    """Formats a record as text that is safe to show: a traceback may hold a text of a model, a path one of a client."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text."""
         return escape_controls(super().format(record))
 
 
 def print_log() -> None:
-    """Print everything that is logged from now on."""
+    """Print everything that toolspeak logs from now on, for `--debug`."""
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     LOG.addHandler(handler)
     LOG.setLevel(logging.DEBUG)
 
 
-# `LineWriter`: writes lines in a thread of its own, so that whoever reads them slowly holds up nobody else.
-
-
-MAX_WAITING_LINES = 1_000
-"""Lines that wait for a slow reader. Further ones are dropped."""
-
-MAX_CLOSING_SECONDS = 2.0
-"""How long the lines that wait may take to be written at the end."""
+MAX_CLOSING_SECONDS = 2.0  # for the lines that still wait to be written
 
 log = logging.getLogger("toolspeak.gateway")
 
 
 class LineWriter:
-    """A context in which lines are written to a stream. A reader who has gone away is no error."""
+    """A context in which lines are written to a stream, in a thread: whoever reads them slowly holds up nobody else.
 
-    def __init__(self, stream: TextIO, max_waiting: int = MAX_WAITING_LINES) -> None:
+    Lines beyond `max_waiting` that wait for a slow reader are dropped. A reader who has gone away is no error.
+    """
+
+    def __init__(self, stream: TextIO, max_waiting: int = 1_000) -> None:
         self._stream = stream
         self._waiting: queue.Queue[str | None] = queue.Queue(max_waiting)
         self._has_dropped = False
@@ -87,13 +82,21 @@ class LineWriter:
                 is_read = False
 
 
-ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+")
-"""An origin: a scheme, a host and perhaps a port. Neither `*` nor `null` is one: every page could have those."""
+def read_access_rules(host: str, key_env: str | None, origins: Sequence[str]) -> "AccessRules":
+    """Return who may send requests. Raises `UsageError` if others can reach the host and no key is set."""
+    from toolspeak.gateway.guard import AccessRules
+    from toolspeak.gateway.server import check_exposure
+
+    key = read_key(key_env, os.environ)
+    check_exposure(host, key)
+    allowed = frozenset(map(_read_origin, origins))
+    return AccessRules(key=key, hosts=AccessRules().hosts | {host.lower()}, origins=allowed)
 
 
-def read_origin(text: str) -> str:
+def _read_origin(text: str) -> str:
+    """Read an origin: a scheme, a host, perhaps a port. Neither `*` nor `null` is one: every page could have those."""
     origin = text.strip().rstrip("/").lower()
-    if not ORIGIN.fullmatch(origin):
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+", origin):
         raise UsageError(f"--allow-origin {text}: write one origin as browsers do, such as https://chat.example")
     return origin
 
@@ -123,7 +126,6 @@ def listen(host: str, port: int) -> socket.socket:
 def log_to_standard_error() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(message)s"))
-    log = logging.getLogger("toolspeak.gateway")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     for existing in logging.getLogger("uvicorn").handlers:

@@ -1,7 +1,6 @@
-"""`toolspeak mcp login` and `mcp logout`: the user's logins at MCP servers."""
+"""`toolspeak mcp serve`, `mcp login` and `mcp logout`: functions for MCP clients, and the user's logins at servers."""
 
 import logging
-import os
 import re
 import sys
 import webbrowser
@@ -9,21 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolspeak.cli.agent_config import discover_targets
-from toolspeak.cli.http_server import listen, log_to_standard_error, read_key, read_origin
-from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.options import ApproveChoice, McpServeOptions
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
-from toolspeak.gateway.app import mounted_app
-from toolspeak.gateway.guard import AccessRules
-from toolspeak.gateway.server import build_server, check_exposure, run_server
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.served_stdio import serve_stdio
 from toolspeak.mcp.served_tools import ToolServer
 from toolspeak.mcp.user_servers import MIN_CODE_CHARS, find_servers, log_in
 from toolspeak.settings.user_files import list_logins, remove_login
 from toolspeak.values.errors import UsageError
-from toolspeak.values.frozen import frozen
-
-# `toolspeak mcp serve --http`: an MCP server over HTTP, behind the access rules of the gateway.
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -35,17 +27,29 @@ def read_address(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def read_rules(host: str, key_env: str | None, origins: tuple[str, ...]) -> AccessRules:
-    """Return who may send requests. Raises `UsageError` if others can reach the host and no key is set."""
-    key = read_key(key_env, os.environ)
-    check_exposure(host, key)
-    return AccessRules(
-        key=key, hosts=AccessRules().hosts | {host.lower()}, origins=frozenset(map(read_origin, origins))
-    )
+def serve(options: McpServeOptions) -> None:
+    """Serve functions to MCP clients, until the client leaves or Ctrl-C."""
+    if options.http is None and (options.key_env or options.origins):
+        raise UsageError("--key-env and --allow-origin are for HTTP: give --http HOST:PORT as well")
+    if options.http is not None:
+        _serve_http(options, *read_address(options.http))
+        return
+    server = _build_server(options)
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    print_error(f"{', '.join(server.toolbox.names)} for the MCP client on standard input")
+    with suppress(KeyboardInterrupt):
+        serve_stdio(server)
 
 
-def serve_http(server: ToolServer, host: str, port: int, rules: AccessRules) -> None:
-    """Serve until Ctrl-C."""
+def _serve_http(options: McpServeOptions, host: str, port: int) -> None:
+    """Serve over HTTP, behind the access rules of the gateway."""
+    # Only now: a client that starts this command waits for it, and need not wait for the gateway.
+    from toolspeak.cli.http_server import listen, log_to_standard_error, read_access_rules
+    from toolspeak.gateway.app import mounted_app
+    from toolspeak.gateway.server import build_server, run_server
+
+    rules = read_access_rules(host, options.key_env, options.origins)
+    server = _build_server(options)
     with listen(host, port) as listener:
         port = listener.getsockname()[1]
         running = build_server(mounted_app({"/mcp": server}, rules), host=host, port=port)
@@ -56,50 +60,6 @@ def serve_http(server: ToolServer, host: str, port: int, rules: AccessRules) -> 
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             run_server(running, listener)
-
-
-# `toolspeak mcp serve`: serves functions to MCP clients, until the client leaves or Ctrl-C.
-
-
-@frozen
-class McpServeOptions:
-    """The options of `toolspeak mcp serve`.
-
-    Attributes:
-        targets: Where the functions are.
-        http: The address to listen on, as `HOST:PORT`; None for standard input and output.
-        key_env: The environment variable with the key that HTTP clients must send.
-        origins: The web pages that may send requests, as browsers name them.
-        name: The name of the server; None for that of the first target.
-        approve: What happens to calls of tools that need approval.
-        timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
-    """
-
-    targets: tuple[str, ...]
-    http: str | None = None
-    key_env: str | None = None
-    origins: tuple[str, ...] = ()
-    name: str | None = None
-    approve: ApproveChoice = ApproveChoice.ask
-    timeout: float | None = None
-
-
-def serve(options: McpServeOptions) -> None:
-    """Serve until the client leaves, or until Ctrl-C."""
-    if options.http is None and (options.key_env or options.origins):
-        raise UsageError("--key-env and --allow-origin are for HTTP: give --http HOST:PORT as well")
-    if options.http is not None:
-        # Only now: a client that starts this command waits for it, and need not wait for the gateway.
-
-        host, port = read_address(options.http)
-        rules = read_rules(host, options.key_env, options.origins)
-        serve_http(_build_server(options), host, port, rules)
-        return
-    server = _build_server(options)
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    print_error(f"{', '.join(server.toolbox.names)} for the MCP client on standard input")
-    with suppress(KeyboardInterrupt):
-        serve_stdio(server)
 
 
 def _build_server(options: McpServeOptions) -> ToolServer:

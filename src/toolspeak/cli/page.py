@@ -1,4 +1,4 @@
-"""`toolspeak page`: serves the page to the browser of this machine, until Ctrl-C.
+"""`toolspeak page`: serves the page to the browser of this machine, until Ctrl-C, or exports one run.
 
 The socket is opened and the address printed before anything heavy is imported: a browser that connects early waits in
 the queue of the socket for a moment.
@@ -14,24 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolspeak.cli.agent_config import discover_configured, discover_targets
-from toolspeak.cli.files import require_folder, write_text
+from toolspeak.cli.files import log_path, require_folder, write_text
 from toolspeak.cli.http_server import listen, read_key
+from toolspeak.cli.options import PageOptions
 from toolspeak.cli.safe_text import write_output
-from toolspeak.cli.trust import load_settings
-from toolspeak.models import Model
-from toolspeak.page.document import RunDocument
-from toolspeak.page.export import export_run
-from toolspeak.page.playground import Playground
-from toolspeak.page.record_files import RecordFiles
-from toolspeak.run.model_lookup import find_model
-from toolspeak.settings import Settings
-from toolspeak.settings.files import data_folder
-from toolspeak.settings.values import hide_password
 from toolspeak.values.errors import UsageError
-from toolspeak.values.frozen import frozen
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from toolspeak.page.library import RunSource
 
 # The playground of `toolspeak page`: models and tools that the command line and the settings name.
@@ -98,35 +88,15 @@ async def _read(source: RecordFiles) -> RunDocument:
     await document.wait_until_read()
     return document
 
+=======
+    from toolspeak.models import Model
+    from toolspeak.page.document import RunDocument
+    from toolspeak.page.playground import Playground
+    from toolspeak.page.source import RunSource
+    from toolspeak.page.sources import RecordFiles
+>>>>>>> wt-cli
 
 HOST = "127.0.0.1"
-
-
-@frozen
-class PageOptions:
-    """The options of `toolspeak page`.
-
-    Attributes:
-        target: A file of facts, or a folder of such files.
-        store: The store of durable runs.
-        url: The address of a gateway that is watched.
-        key_env: The environment variable with the key of the gateway.
-        tools: Where the tools of the playground are.
-        models: The models of the playground, beside those of the settings.
-        keep: The folder that keeps the runs of the playground.
-        port: The port to listen on; 0 for any free one.
-        opens_browser: Whether the browser is opened.
-    """
-
-    target: Path | None = None
-    store: str | None = None
-    url: str | None = None
-    key_env: str | None = None
-    tools: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    keep: Path | None = None
-    port: int = 0
-    opens_browser: bool = True
 
 
 def show_page(options: PageOptions) -> None:
@@ -141,7 +111,7 @@ def show_page(options: PageOptions) -> None:
         address = f"http://{HOST}:{port}/open?token={access.token}"
         write_output(f"{address}\nThe address opens the page once, on this machine; Ctrl-C stops it\n")
         sys.stdout.flush()
-        if options.opens_browser:
+        if options.open_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         from toolspeak.page.app import page_app, run_page
         from toolspeak.page.library import RunLibrary
@@ -175,7 +145,6 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
             raise UsageError("--url needs the key of the gateway: name its environment variable with --key-env")
         sources.append(GatewayExchanges(options.url, key))
     if not sources:
-        from toolspeak.cli.files import log_path
         from toolspeak.page.sources import LoggedRuns
 
         if log_path().exists():
@@ -183,3 +152,61 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
     if options.tools or options.models:
         sources.append(build_playground(options.models, options.tools, options.keep))
     return sources
+
+
+def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path | None) -> "Playground":
+    """Build the playground.
+
+    Args:
+        models: The models that the command line named; those of the settings and `local` are added.
+        targets: Where the tools are; without any, the targets of the settings.
+        folder: Where runs are kept; None for the user's data folder.
+    """
+    from toolspeak.cli.agent_config import discover_configured, discover_targets
+    from toolspeak.cli.trust import load_settings
+    from toolspeak.page.playground import Playground
+    from toolspeak.run.model_lookup import find_model
+    from toolspeak.settings.files import data_folder
+    from toolspeak.settings.values import hide_password
+
+    settings = load_settings(quiet=True)
+    toolbox = discover_targets(*targets) if targets else discover_configured(settings.tools)
+    endpoints = [f"{name}:{endpoint.model}" for name, endpoint in settings.endpoints.items() if endpoint.model]
+    names = {hide_password(name): name for name in dict.fromkeys((*models, settings.model, *endpoints, "local"))}
+
+    def find(shown_name: str) -> "Model":
+        return find_model(names[shown_name], configured=settings, keep_warm=True)
+
+    return Playground(folder or data_folder() / "playground", [*names], find, toolbox, targets or settings.tools)
+
+
+def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> None:
+    """Write the run in a file of facts as one HTML file, and serve nothing.
+
+    Args:
+        target: The file of facts.
+        file: The HTML file.
+        hidden: The names of fields of arguments and results whose values are left out.
+
+    Raises:
+        UsageError: The target is not one readable run, or the file cannot be written.
+    """
+    from toolspeak.page.export import export_run
+    from toolspeak.page.sources import RecordFiles
+
+    if target is None or target.is_dir():
+        raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
+    require_folder(file)
+    document = asyncio.run(_read(RecordFiles(target)))
+    if document.failure:
+        raise UsageError(f"{target}, {document.failure}")
+    if not document.facts:
+        raise UsageError(f"{target} holds no facts")
+    write_text(file, export_run(document, hidden=hidden))
+    write_output(f"{file}\n")
+
+
+async def _read(source: "RecordFiles") -> "RunDocument":
+    document = await source.open(source.only_id)
+    await document.wait_until_read()
+    return document

@@ -16,8 +16,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, cast
 
-from toolspeak.cli.agent_config import CommandOptions, parse_sampling
+from toolspeak.cli.agent_config import parse_sampling
 from toolspeak.cli.files import list_templates, templates_folder
+from toolspeak.cli.options import ConversationOptions
 from toolspeak.cli.safe_text import escape_line, print_error
 from toolspeak.settings.project_file import parse_toml, read_text, resolve_target
 from toolspeak.values.attachments import attach
@@ -98,7 +99,7 @@ class PromptTemplate:
         """Return the prompt of a filled template, with the user's text in its place."""
         return Template(self.prompt or f"${INPUT}").safe_substitute({**(self.defaults or {}), INPUT: text})
 
-    def apply_to(self, options: CommandOptions) -> CommandOptions:
+    def apply_to(self, options: ConversationOptions) -> ConversationOptions:
         """Return the options of a command with those of the template where the command has none."""
         return replace(
             options,
@@ -106,6 +107,7 @@ class PromptTemplate:
             model=options.model or self.model,
             dialect=options.dialect or self.dialect,
             tools=options.tools or self.tools,
+            sampling=(*self.options, *options.sampling),
         )
 
 

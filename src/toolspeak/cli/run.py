@@ -1,6 +1,7 @@
 """`toolspeak run`: one prompt, and an exit code for scripts.
 
 The answer goes to standard output. Calls and their results go with it in a terminal, and to standard error elsewhere.
+`run_live` draws the events of any agent as they happen, with a user who may be asked for approval or press Ctrl-C.
 """
 
 import json
@@ -8,24 +9,24 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from enum import IntEnum
 from io import StringIO
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
-from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, CommandOptions, resolve_config
-from toolspeak.cli.format import describe_agent, reserve_stdout
-from toolspeak.cli.log import ContinuedConversation, ConversationLog
-from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
+from toolspeak.cli.conversations import ContinuedConversation, ConversationLog
+from toolspeak.cli.format import describe_agent
+from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.pull import ModelLoader
 from toolspeak.cli.record import CallTimer, RecordFile
-from toolspeak.cli.safe_text import escape_prose, print_error
+from toolspeak.cli.safe_text import escape_prose, print_error, reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.models import check_attachments
@@ -34,21 +35,17 @@ from toolspeak.settings import Settings
 from toolspeak.values import codec
 from toolspeak.values.errors import ModelError, RunPaused
 from toolspeak.values.events import ApprovalNeeded, Compacted, Event, Fact, NestedDelta, NestedFact, OwnDelta, join_ids
-from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, ToolCall
-
-# Finds the fenced code blocks of an answer, by the rules of markdown.
-#
-# A block opens with a line of three or more backticks or tildes, after which the name of a language may follow. It
-# closes with a line of at least as many of the same character, or with the end of the text. The indentation of the
-# opening line is taken off the lines of the block.
-
 
 _OPENING = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def extract_code(text: str) -> str | None:
     r"""Return the content of the last code block in a text, with a line break at its end; None if there is no block.
+
+    As in markdown, a block opens with a line of three or more backticks or tildes, after which the name of a language
+    may follow. It closes with a line of at least as many of the same character, or with the end of the text. The
+    indentation of the opening line is taken off the lines of the block.
 
     Examples:
         >>> extract_code("First:\n```\na\n```\nthen:\n```python\nprint(1)\n```\nDone.")
@@ -63,25 +60,20 @@ def extract_code(text: str) -> str | None:
         indent, fence = opening.groups()
         block: list[str] = []
         for inner in lines:
-            if _is_closing(inner, fence):
+            stripped = inner.strip()
+            if len(stripped) >= len(fence) and not stripped.strip(fence[0]):
                 break
-            block.append(_unindent(inner, len(indent)))
+            indentation = len(inner) - len(inner.lstrip(" \t"))
+            block.append(inner[min(len(indent), indentation) :])
         last = "".join(f"{each}\n" for each in block)
     return last
 
 
-def _is_closing(line: str, fence: str) -> bool:
-    stripped = line.strip()
-    return len(stripped) >= len(fence) and not stripped.strip(fence[0])
+class ConversationSoFar(NamedTuple):
+    """The messages before the prompt, and what the model is still shown of them."""
 
-
-def _unindent(line: str, width: int) -> str:
-    """Take at most so many spaces and tabs off the beginning of a line."""
-    indentation = len(line) - len(line.lstrip(" \t"))
-    return line[min(width, indentation) :]
-
-
-# Runs an agent and draws its events as they happen, with a user who may be asked for approval or press Ctrl-C.
+    messages: tuple[Message, ...] = ()
+    compacted: Compacted | None = None
 
 
 def run_live(
@@ -89,8 +81,7 @@ def run_live(
     prompt: str | Message,
     show: Callable[[Event], None],
     *,
-    messages: Sequence[Message] = (),
-    compacted: Compacted | None = None,
+    before: ConversationSoFar,
     approvals: ApprovalBridge | None = None,
     record: Recorder | None = None,
 ) -> Outcome[None]:
@@ -100,8 +91,7 @@ def run_live(
         agent: The agent to run.
         prompt: The user's prompt.
         show: Called with each event.
-        messages: The conversation before the prompt.
-        compacted: What the model is still shown of it; None if it is shown the whole.
+        before: The conversation before the prompt.
         approvals: Asks the user about calls that need approval.
         record: Called with each fact at the time it happens.
 
@@ -112,7 +102,7 @@ def run_live(
     """
     if approvals is not None:
         approvals.clear()
-    started = agent.stream(prompt, messages=messages, compacted=compacted, record=record)
+    started = agent.stream(prompt, messages=before.messages, compacted=before.compacted, record=record)
     with started as stream, _cancel_on_interrupt(stream):
         for event in stream:
             show(event)
@@ -163,54 +153,34 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-@frozen
-class RunOutput:
-    """What `toolspeak run` writes, and where.
-
-    Attributes:
-        as_json: Whether the events are printed as JSON.
-        extract: Whether only the last code block of the answer is printed.
-        record: The file in which the run is recorded.
-        log: The log that keeps the run; None to keep it in none.
-    """
-
-    as_json: bool = False
-    extract: bool = False
-    record: Path | None = None
-    log: Path | None = None
-
-
-class ConversationSoFar(NamedTuple):
-    """The messages before the prompt, and what the model is still shown of them."""
-
-    messages: tuple[Message, ...] = ()
-    compacted: Compacted | None = None
-
-
 def run(
     prompt: str | Message,
-    options: CommandOptions,
+    options: ConversationOptions,
     settings: Settings,
-    output: RunOutput,
+    log_path: Path | None,
     continued: ContinuedConversation | None = None,
 ) -> int:
-    """Run an agent on one prompt, print what happens, and return the exit code."""
+    """Run an agent on one prompt, print what happens, and return the exit code. Without a path, no log keeps it."""
     config = resolve_config(continued.apply_to(options) if continued else options, settings)
     before = ConversationSoFar()
     if continued is not None:
         before = ConversationSoFar(continued.messages_with(options.system), continued.compacted)
     with (
         reserve_stdout() as answer,
-        RecordFile(output.record) if output.record else nullcontext() as record_file,
-        ConversationLog(output.log, continued) as log,
+        RecordFile(options.record) if options.record else nullcontext() as record_file,
+        ConversationLog(log_path, continued) as log,
     ):
         log.remember(config)
-        runner = _create_runner(config, answer, output)
+        kind = _JsonRunner if options.as_json else _ExtractingRunner if options.extract else _TranscriptRunner
+        runner = kind(config, answer)
         try:
             outcome = runner.run(prompt, before, _record_with(log.record, record_file and record_file.record))
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
-            print_error(f"paused: {names} needs approval, and nobody can be asked here; {_explain_paused(output.log)}")
+            cure = "to allow it, run this again with --approve always"
+            if log_path is not None:
+                cure += "; to decide in a terminal, go on with toolspeak chat -c"
+            print_error(f"paused: {names} needs approval, and nobody can be asked here; {cure}")
             return ExitCode.PAUSED
         except ModelError as error:
             print_error(str(error))
@@ -223,24 +193,6 @@ def run(
     return ExitCode.INTERRUPTED if outcome.stop_reason == "cancelled" else ExitCode.STOPPED
 
 
-def _create_runner(config: AgentConfig, answer: TextIO, output: RunOutput) -> "_Runner":
-    if output.as_json:
-        return _JsonRunner(config, answer)
-    return _ExtractingRunner(config, answer) if output.extract else _TranscriptRunner(config, answer)
-
-
-def _explain_paused(log: Path | None) -> str:
-    """Say how to go on after a run that waits for an approval."""
-    again = "to allow it, run this again with --approve always"
-    return again if log is None else f"{again}; to decide in a terminal, go on with toolspeak chat -c"
-
-
-class _Runner(Protocol):
-    """Runs an agent on a prompt and shows what happens."""
-
-    def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]: ...
-
-
 class _JsonRunner:
     """Runs an agent and prints its events as JSON, one a line."""
 
@@ -251,9 +203,7 @@ class _JsonRunner:
     def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]:
         _check_prompt(prompt, self._agent)
         ModelLoader(self._agent.model).wait()
-        return run_live(
-            self._agent, prompt, self._print_event, messages=before.messages, compacted=before.compacted, record=record
-        )
+        return run_live(self._agent, prompt, self._print_event, before=before, record=record)
 
     def _print_event(self, event: Event) -> None:
         self._answer.write(json.dumps(encode_event(event)) + "\n")
@@ -308,8 +258,7 @@ class _TranscriptRunner:
                     self._agent,
                     prompt,
                     self._transcript.show,
-                    messages=before.messages,
-                    compacted=before.compacted,
+                    before=before,
                     approvals=self._approvals,
                     record=_record_with(self._timer.record, record),
                 )

@@ -1,4 +1,4 @@
-"""`toolspeak runs`: durable runs, listed, started, approved, cancelled and pruned."""
+"""`toolspeak runs` and `toolspeak worker`: durable runs, listed, started, driven, shown, approved and pruned."""
 
 import asyncio
 import getpass
@@ -13,12 +13,14 @@ from typing import TextIO, cast
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from toolspeak.cli.format import SafeConsole, format_call_line, reserve_stdout
+from toolspeak.cli import prompt
+from toolspeak.cli.format import SafeConsole, format_call_line
 from toolspeak.cli.http_server import SafeFormatter, print_log
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, draw_run, encode_timed_facts, format_time
+from toolspeak.cli.options import StartOptions
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.run import ExitCode
-from toolspeak.cli.safe_text import escape_line, print_error, write_output
+from toolspeak.cli.safe_text import escape_line, print_error, reserve_stdout, write_output
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall, Worker
 from toolspeak.durable.approvals import find_waiting
@@ -29,23 +31,9 @@ from toolspeak.durable.log import StoredFact
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.durable.runs import SQLITE_PREFIX
 from toolspeak.run import portal
-from toolspeak.values import codec
+from toolspeak.values import codec, events
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import (
-    ApprovalGiven,
-    ApprovalNeeded,
-    Delta,
-    Event,
-    NestedFact,
-    RunEnded,
-    RunResumed,
-    StopReason,
-    join_ids,
-)
-from toolspeak.values.frozen import frozen
 from toolspeak.values.log import LOG
-
-# The address of a store that a command only reads.
 
 
 def require_store(url: str) -> None:
@@ -53,9 +41,6 @@ def require_store(url: str) -> None:
     file = url.removeprefix(SQLITE_PREFIX)
     if file != url and not Path(file).exists():
         raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
-
-
-# `toolspeak worker`: drives durable runs until it is stopped.
 
 
 def run_worker(target: str, store: str, *, slots: int, lease: float, grace: float, debug: bool) -> None:
@@ -99,25 +84,8 @@ def log_warnings() -> None:
     LOG.addHandler(handler)
 
 
-DAY_SECONDS = 86_400.0
-
-MAX_SEARCHED = 1000
-"""How many of the newest runs are looked at for one whose id begins as was given."""
-
-
-MAX_NAMED = 5
-"""How many runs are named when several are meant."""
-
-
-@frozen
-class StartOptions:
-    """The options of `toolspeak runs start`; see `Runs.start`."""
-
-    key: str = ""
-    priority: int = 0
-    lane: str = ""
-    deadline: float | None = None
-    chat: str = ""
+MAX_SEARCHED = 1000  # of the newest runs, for one whose id begins as was given
+MAX_NAMED = 5  # runs, if several are meant
 
 
 def open_store(url: str) -> Runs:
@@ -145,23 +113,18 @@ def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, cou
             sys.stdout.write("\t".join(map(escape_line, cells)) + "\n")
 
 
-def start_run(store: str, agent: str, prompt: str, options: StartOptions, *, follow: bool, as_json: bool) -> int:
+def start_run(options: StartOptions) -> int:
     """Start a run, print its id or the run itself, and return the exit code."""
-    with Runs(store) as runs:
-        run = runs.start_sync(
-            agent,
-            prompt,
-            key=options.key,
-            priority=options.priority,
-            lane=options.lane,
-            deadline=options.deadline,
-            chat=options.chat,
-        )
+    text = prompt.read_prompt(options.prompt)
+    names = ("key", "priority", "lane", "deadline", "chat")
+    with Runs(options.store) as runs:
+        run = runs.start_sync(options.agent, text, **{name: getattr(options, name) for name in names})
         if run.is_new:
             _warn_of_missing_worker(runs, run.row_sync())
-        if follow:
-            return follow_handle(runs, run, after=None, as_json=as_json)
-        write_output(json.dumps({"id": run.id, "is_new": run.is_new}) + "\n" if as_json else f"{run.id}\n")
+        if options.follow:
+            return follow_handle(runs, run, after=None, as_json=options.as_json)
+        started = json.dumps({"id": run.id, "is_new": run.is_new}) if options.as_json else run.id
+        write_output(f"{started}\n")
     return 0
 
 
@@ -223,7 +186,7 @@ def cancel_run(store: str, run_id: str) -> int:
 def prune_runs(store: str, days: float) -> None:
     """Delete runs that ended more than so many days ago."""
     with open_store(store) as runs:
-        count = runs.prune_sync(days * DAY_SECONDS)
+        count = runs.prune_sync(days * 86_400.0)
     write_output(f"{count} run{'' if count == 1 else 's'} deleted\n")
 
 
@@ -253,9 +216,6 @@ def find_handle(runs: Runs, run_id: str | None) -> RunHandle:
     return handle
 
 
-# Formats
-
-
 def format_status(run: RunRow) -> str:
     """Return where a run is; of one that has ended, why."""
     return run.stop_reason if run.status == "done" else run.status
@@ -275,9 +235,6 @@ def _print_table(rows: Sequence[RunRow]) -> None:
         line.append(f"{status:{status_cells}}  ", "yellow" if row.status == "paused" else "dim")
         line.append(cut_title(escape_line(read_prompt(row)), title_cells))
         console.print(line, soft_wrap=True)
-
-
-# `toolspeak runs show` and `follow`: a durable run as the terminal draws it, as far as it is, or live.
 
 
 WAITS_AGAIN = " again, since the tool has changed"
@@ -323,11 +280,11 @@ def follow_run(store: str, run_id: str | None, *, after: str | None, as_json: bo
 def follow_handle(runs: Runs, run: RunHandle, *, after: str | None, as_json: bool) -> int:
     """Show a run live until it has ended, and return the exit code for its end."""
     viewer = _JsonViewer(sys.stdout) if as_json else _TranscriptViewer(run.id, _load_times(runs, run.id))
-    reason: StopReason | None = None
+    reason: events.StopReason | None = None
     try:
         for each in run.events_sync(after):
             viewer.show(each.id, each.event)
-            if isinstance(each.event, RunEnded):
+            if isinstance(each.event, events.RunEnded):
                 reason = each.event.reason
     finally:
         viewer.close()
@@ -358,7 +315,7 @@ class _JsonViewer:
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def show(self, event_id: str, event: Event) -> None:
+    def show(self, event_id: str, event: events.Event) -> None:
         self._out.write(json.dumps({"id": event_id, **codec.encode_event(event)}) + "\n")
         self._out.flush()
 
@@ -386,21 +343,21 @@ class _TranscriptViewer:
         self._transcript = Transcript(console, self._timer, None if is_terminal else sys.stdout)
         self._transcript.write_line(f"run {run_id}", "dim")
 
-    def show(self, event_id: str, event: Event) -> None:
-        if not isinstance(event, Delta):
+    def show(self, event_id: str, event: events.Event) -> None:
+        if not isinstance(event, events.Delta):
             self._now = self._times.get(event_id) or time.time()
             self._timer.record(event)
         self._transcript.show(event)
-        path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
+        path, own = (event.path, event.event) if isinstance(event, events.NestedFact) else ((), event)
         match own:
-            case ApprovalNeeded(call=call):
-                call_id = join_ids(path, call.id)
+            case events.ApprovalNeeded(call=call):
+                call_id = events.join_ids(path, call.id)
                 again = WAITS_AGAIN if call_id in self._answered_ids else ""
                 command = f"toolspeak runs approve {self._run_id} {call_id}"
                 self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
-            case ApprovalGiven(call_id=call_id):
-                self._answered_ids.add(join_ids(path, call_id))
-            case RunResumed() if not path:
+            case events.ApprovalGiven(call_id=call_id):
+                self._answered_ids.add(events.join_ids(path, call_id))
+            case events.RunResumed() if not path:
                 self._transcript.write_line("(a worker goes on with the run)", "dim")
             case _:
                 pass

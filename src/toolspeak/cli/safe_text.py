@@ -5,15 +5,20 @@ them: escape sequences that clear the screen or set its title; characters that r
 characters without width, which make two different names look alike. They are replaced by escapes such as `\x1b` and
 `\u202e`.
 
-Text that a command writes to a file or a pipe is data for another program, and stays as it is.
+Text that a command writes to a file or a pipe is data for another program, and stays as it is. Standard output is for
+the answer of a command alone: what modules, tools and their children print goes elsewhere (`reserve_stdout`).
 
-`console.py` has the console of rich that does the same. It is a module of its own because rich takes longer to import
+`format.py` has the console of rich that does the same. It is a module of its own because rich takes longer to import
 than all that a command like `serve` needs of this one.
 """
 
+import os
 import re
 import sys
 import unicodedata
+from collections.abc import Generator
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO
 
 from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
 
@@ -63,9 +68,6 @@ def _escape_unless_joined(match: re.Match[str]) -> str:
     return match[0] if is_writing else escape_match(match)
 
 
-# Printing
-
-
 def write_output(text: str) -> None:
     """Write the output of a command: safe in a terminal, unchanged to a file or a pipe."""
     sys.stdout.write(escape_prose(text) if sys.stdout.isatty() else text)
@@ -74,3 +76,22 @@ def write_output(text: str) -> None:
 def print_error(message: str, *, keeps_lines: bool = False) -> None:
     """Print a message on standard error: as one line, or with its line breaks."""
     sys.stderr.write(f"toolspeak: {escape_controls(message) if keeps_lines else join_lines(message)}\n")
+
+
+@contextmanager
+def reserve_stdout() -> Generator[TextIO]:
+    """Redirect everything that is printed to standard error, and yield a file that writes to standard output."""
+    sys.stdout.flush()
+    original = os.dup(1)
+    os.dup2(2, 1)
+    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115 (closed below, where a reader that has gone away is no error)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield answer
+        answer.flush()
+    finally:
+        sys.stderr.flush()
+        os.dup2(original, 1)
+        with suppress(OSError):  # the reader has gone away; the flush above has raised that error
+            answer.close()
+        os.close(original)

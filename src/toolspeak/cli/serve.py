@@ -1,4 +1,8 @@
-"""`toolspeak serve`: starts the gateway with the models of the options or the settings, until Ctrl-C."""
+"""`toolspeak serve`: starts the gateway with the models of the options or the settings, until Ctrl-C.
+
+It prints the lines that users paste for coding agents and SDKs, with the address and the model. A key is never printed:
+the lines name the environment variable that holds it. Durable runs are imported only with `--store`.
+"""
 
 import json
 import os
@@ -8,22 +12,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from toolspeak.cli.agent_config import find_chosen_dialect
-from toolspeak.cli.http_server import LineWriter, listen, log_to_standard_error, read_key, read_origin
-from toolspeak.cli.options import explain_missing
-from toolspeak.cli.runs import build_worker, log_warnings
+from toolspeak.cli.http_server import LineWriter, listen, log_to_standard_error, read_access_rules
+from toolspeak.cli.options import ServeOptions, explain_missing
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
-from toolspeak.durable import Runs
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.app import mounted_app
-from toolspeak.gateway.run_routes import run_routes
-from toolspeak.gateway.server import build_server, check_exposure, run_server
+from toolspeak.gateway.server import build_server, run_server
 from toolspeak.models import Model
 from toolspeak.models.lookup import CLIENT_HOSTS
 from toolspeak.models.model import choose_model_dialect
@@ -39,17 +37,19 @@ if TYPE_CHECKING:
 
     from toolspeak.mcp.served_tools import ToolServer
 
-# `toolspeak serve --store`: durable runs over HTTP and, with `--agents`, a worker that drives them in this process.
-
 
 @contextmanager
-def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Generator[list[Route]]:
+def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Generator[list["Route"]]:
     """Open a store, and give the routes of its runs. A worker parks its runs when the context is left.
 
     Raises:
         StoreUnavailable: The store cannot be used.
         UsageError: The address of the store or the place of the agents is wrong.
     """
+    from toolspeak.cli.runs import build_worker, log_warnings
+    from toolspeak.durable import Runs
+    from toolspeak.gateway.run_routes import run_routes
+
     with Runs(store) as runs:
         portal.call(runs.count())  # a store that cannot be used is told now, not to the first client
         routes = run_routes(runs, rules)
@@ -72,13 +72,7 @@ def _stop_in_order() -> Generator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-# The lines that `toolspeak serve` prints for coding agents and SDKs: what to paste, with the address and the model.
-#
-# A key is never printed: the lines name the environment variable that holds it.
-
-
-NO_KEY = "none"
-"""What clients send where no key is asked for: most of them refuse to start without one."""
+NO_KEY = "none"  # what clients send where no key is asked for: most of them refuse to start without one
 
 GEMINI_SIGN_IN = json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}})
 """What tells Gemini CLI to use the key of the environment: no variable does."""
@@ -114,115 +108,48 @@ class ServedAddress:
 
 def format_client_lines(address: ServedAddress) -> str:
     """Return the lines to paste, each client with its name above."""
-    blocks = {
-        "Claude Code": _claude_code(address),
-        "Codex, in ~/.codex/config.toml": _codex(address),
-        "opencode, in opencode.json": _opencode(address),
-        f"Gemini CLI, with {GEMINI_SIGN_IN} in ~/.gemini/settings.json": _gemini_cli(address),
-        "OpenAI's SDKs": f"OPENAI_BASE_URL={address.root}/v1 OPENAI_API_KEY={address.shell_key}",
-        "Anthropic's SDKs": f"ANTHROPIC_BASE_URL={address.root} ANTHROPIC_API_KEY={address.shell_key}",
-    }
-    return "".join(f"\n{name}:\n{_indent(block)}\n" for name, block in blocks.items())
-
-
-def _claude_code(address: ServedAddress) -> str:
-    model = shlex.quote(address.model)
-    return (
-        f"ANTHROPIC_BASE_URL={address.root} ANTHROPIC_AUTH_TOKEN={address.shell_key} "
-        f"ANTHROPIC_MODEL={model} ANTHROPIC_DEFAULT_HAIKU_MODEL={model} claude"
-    )
-
-
-def _codex(address: ServedAddress) -> str:
-    lines = [
+    root, key, model = address.root, address.shell_key, shlex.quote(address.model)
+    codex = [
         f"model = {json.dumps(address.model)}",
         'model_provider = "toolspeak"',
         "",
         "[model_providers.toolspeak]",
         'name = "toolspeak"',
-        f'base_url = "{address.root}/v1"',
+        f'base_url = "{root}/v1"',
         'wire_api = "responses"',
+        *([f"env_key = {json.dumps(address.key_env)}"] if address.key_env else ()),
     ]
-    return "\n".join([*lines, f"env_key = {json.dumps(address.key_env)}"] if address.key_env else lines)
-
-
-def _opencode(address: ServedAddress) -> str:
-    key = f"{{env:{address.key_env}}}" if address.key_env else NO_KEY
     provider: dict[str, Any] = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{address.root}/v1", "apiKey": key},
+        "options": {
+            "baseURL": f"{root}/v1",
+            "apiKey": f"{{env:{address.key_env}}}" if address.key_env else NO_KEY,
+        },
         "models": {address.model: {}},
     }
-    return json.dumps({"model": f"toolspeak/{address.model}", "provider": {"toolspeak": provider}})
-
-
-def _gemini_cli(address: ServedAddress) -> str:
-    model = shlex.quote(address.model)
-    return f"GOOGLE_GEMINI_BASE_URL={address.root} GEMINI_API_KEY={address.shell_key} gemini -m {model}"
-
-
-def _indent(block: str) -> str:
-    return "\n".join(f"  {line}".rstrip() for line in block.splitlines())
-
-
-@frozen
-class ServeOptions:
-    """The options of `toolspeak serve`.
-
-    Attributes:
-        models: The names of the models to serve; if there are none, those in the settings.
-        dialect: The dialect of every model; None for the best one of each.
-        host: The address to listen on.
-        port: The port to listen on; 0 for any free port.
-        key_env: The environment variable with the key that clients must send.
-        mends: How often the model is asked again for a malformed call.
-        thinks: Whether an answer may begin inside its reasoning, without an opening tag.
-        record: The folder in which the exchanges with the models are recorded.
-        replay: The folder with the recordings that answer in the place of the models.
-        aliases: Further names for models, each as `NAME=MODEL`.
-        origins: The web pages that may send requests, as browsers name them: `https://chat.example`.
-        strict: Whether a request is refused if something of it would be left out.
-        tool_budget: The most tokens that the tools of a request may take; None for what the settings say.
-        show: Whether each exchange is written to standard output, as a line of JSON.
-        watch: Whether the last exchanges are kept in memory and served, behind the key.
-        otlp: The collector of OpenTelemetry that gets spans of each exchange.
-        otlp_content: Whether those spans hold what was asked and answered.
-        mcp: Where the functions are that are served to MCP clients, at `/mcp`.
-        store: The store whose durable runs are served, at `/runs`.
-        agents: Where the agents are with which this process drives the runs of the store; None if others do.
-    """
-
-    models: tuple[str, ...] = ()
-    dialect: str | None = None
-    host: str = "127.0.0.1"
-    port: int = 8765
-    key_env: str | None = None
-    mends: int = 2
-    thinks: bool = False
-    record: Path | None = None
-    replay: Path | None = None
-    aliases: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    strict: bool = False
-    tool_budget: int | None = None
-    show: bool = False
-    watch: bool = False
-    otlp: str | None = None
-    otlp_content: bool = False
-    mcp: tuple[str, ...] = ()
-    store: str | None = None
-    agents: str | None = None
+    opencode = {"model": f"toolspeak/{address.model}", "provider": {"toolspeak": provider}}
+    blocks = {
+        "Claude Code": f"ANTHROPIC_BASE_URL={root} ANTHROPIC_AUTH_TOKEN={key} ANTHROPIC_MODEL={model} "
+        f"ANTHROPIC_DEFAULT_HAIKU_MODEL={model} claude",
+        "Codex, in ~/.codex/config.toml": "\n".join(codex),
+        "opencode, in opencode.json": json.dumps(opencode),
+        f"Gemini CLI, with {GEMINI_SIGN_IN} in ~/.gemini/settings.json": f"GOOGLE_GEMINI_BASE_URL={root} "
+        f"GEMINI_API_KEY={key} gemini -m {model}",
+        "OpenAI's SDKs": f"OPENAI_BASE_URL={root}/v1 OPENAI_API_KEY={key}",
+        "Anthropic's SDKs": f"ANTHROPIC_BASE_URL={root} ANTHROPIC_API_KEY={key}",
+    }
+    indented = {name: "\n".join(f"  {line}".rstrip() for line in block.splitlines()) for name, block in blocks.items()}
+    return "".join(f"\n{name}:\n{block}\n" for name, block in indented.items())
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     """Serve until Ctrl-C. The settings are loaded after the options were checked."""
-    key = read_key(options.key_env, os.environ)
-    check_exposure(options.host, key)
+    rules = read_access_rules(options.host, options.key_env, options.origins)
     if options.record is not None and options.replay is not None:
         raise UsageError(
             "--record and --replay: give one of them; a replayed model sends nothing that could be recorded"
         )
-    if options.watch and key is None:
+    if options.watch and rules.key is None:
         raise UsageError(
             "--watch serves whole conversations, so it needs a key: set an environment variable to a long secret, "
             "and name it with --key-env"
@@ -233,12 +160,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         raise UsageError("--otlp-content is about what is sent; say where to: --otlp http://127.0.0.1:4318")
     sender = None if options.otlp is None else SpanSender(options.otlp, os.environ)
     aliases = dict(map(_read_alias, options.aliases))
-    rules = AccessRules(
-        key=key,
-        hosts=AccessRules().hosts | {options.host.lower()},
-        origins=frozenset(map(read_origin, options.origins)),
-    )
-    served = find_served_models(options, load_settings(), key)
+    served = find_served_models(options, load_settings(), rules.key)
     tools = _build_tool_server(options.mcp)
     with listen(options.host, options.port) as listener, ExitStack() as stack:
         lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
@@ -299,10 +221,7 @@ def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":
 def find_served_models(options: ServeOptions, settings: Settings, key: str | None = None) -> list[ServedModel]:
     """Find the models of the options; without any, the settings' model and each of their endpoints that names one.
 
-    Args:
-        options: The options.
-        settings: The settings.
-        key: The key that clients must send, which is not recorded.
+    The key, which clients must send, is not recorded.
     """
     find = _make_finder(options, settings, key)
     if options.models:
@@ -321,7 +240,7 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
             name=short_names[name],
             model=model,
             dialect=dialect(_choose_dialect(options, name, model, settings)),
-            max_repairs=options.mends,
+            max_repairs=2 if options.mend else 0,
             thinks=options.thinks,
             tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
         )

@@ -1,4 +1,4 @@
-"""The commands `worker` and `runs …`, with their options. Their work is imported when they are called."""
+"""The commands `mcp …`, `worker`, `runs …` and `page`. Their work is imported when they are called."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolspeak.cli.options import (
-    AllowOriginOption,
-    ApproveChoice,
     DebugOption,
     JsonOption,
-    PortOption,
-    ToolsOption,
-    complete_model,
+    McpServeOptions,
+    PageOptions,
+    StartOptions,
+    StoreOption,
     explain_missing,
+    take_options,
 )
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
     from toolspeak.settings.user_files import ServerPin
-
-# The commands `mcp …`, with their options. Their work is imported when they are called.
-
 
 mcp_app = typer.Typer(
     rich_markup_mode=None,
@@ -143,64 +140,16 @@ def logout_command(name: ServerArgument, servers: ServersFileOption = None) -> N
 
 
 @mcp_app.command("serve")
-def mcp_serve_command(
-    targets: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TARGET",
-            help="Where the functions are: module, package.module, file.py, folder/ or module:function.",
-            show_default=False,
-        ),
-    ],
-    http: Annotated[
-        str | None,
-        typer.Option(
-            "--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp; port 0 for any free one."
-        ),
-    ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option(
-            "--key-env", metavar="NAME", help="The environment variable that holds the key HTTP clients must send."
-        ),
-    ] = None,
-    allow_origin: AllowOriginOption = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="The name of the server; without it, that of the first target."),
-    ] = None,
-    approve: Annotated[
-        ApproveChoice,
-        typer.Option(
-            "--approve",
-            help="Calls of tools that need approval: ask the client's user where the client can, approve or refuse.",
-        ),
-    ] = ApproveChoice.ask,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout", metavar="SECONDS", min=0.001, help="Give up a call of a tool without a timeout of its own."
-        ),
-    ] = None,
-) -> None:
+@take_options(McpServeOptions)
+def mcp_serve_command(options: McpServeOptions) -> None:
     """Serve functions to an MCP client, such as Claude Code or Claude Desktop.
 
     Over standard input and output, for a client that starts this command; with --http, over HTTP. What the functions
     print goes to standard error.
     """
     with explain_missing("MCP", "mcp"):
-        from toolspeak.cli.mcp import McpServeOptions, serve
-    serve(
-        McpServeOptions(
-            targets=tuple(targets),
-            http=http,
-            key_env=key_env,
-            origins=tuple(allow_origin or ()),
-            name=name,
-            approve=approve,
-            timeout=timeout,
-        )
-    )
+        from toolspeak.cli.mcp import serve
+    serve(options)
 
 
 def _find_pin(name: str) -> "ServerPin":
@@ -220,20 +169,7 @@ def _find_pin(name: str) -> "ServerPin":
     return found[0]
 
 
-STORE_VARIABLE = "TOOLSPEAK_STORE"
-
 runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Durable runs: start, follow, approve them.")
-
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        envvar=STORE_VARIABLE,
-        show_default=False,
-        help="Where the runs are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
-    ),
-]
 
 AgentsArgument = Annotated[
     str,
@@ -319,34 +255,12 @@ def runs_list_command(
 
 
 @runs_app.command("start")
-def runs_start_command(
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name under which workers know the agent.")],
-    store: StoreOption,
-    prompt: Annotated[
-        str | None, typer.Argument(metavar="[PROMPT]", help="What is asked; - for standard input.")
-    ] = None,
-    key: Annotated[
-        str, typer.Option("--key", metavar="KEY", help="A name for this request: a second start gives the same run.")
-    ] = "",
-    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are driven first.")] = 0,
-    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for the run.")] = "",
-    deadline: Annotated[
-        float | None,
-        typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run after so many seconds from now."),
-    ] = None,
-    chat: Annotated[
-        str, typer.Option("--chat", metavar="NAME", help="The conversation that the run goes on with.")
-    ] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+@take_options(StartOptions)
+def runs_start_command(options: StartOptions) -> None:
     """Start a run, and print its id."""
-    from toolspeak.cli.prompt import read_prompt
-    from toolspeak.cli.runs import StartOptions, start_run
+    from toolspeak.cli.runs import start_run
 
-    options = StartOptions(key=key, priority=priority, lane=lane, deadline=deadline, chat=chat)
-    code = start_run(store, agent, read_prompt(prompt), options, follow=follow, as_json=as_json)
-    raise typer.Exit(code)
+    raise typer.Exit(start_run(options))
 
 
 @runs_app.command("show")
@@ -423,119 +337,29 @@ def runs_prune_command(
     prune_runs(store, days)
 
 
-# The command `page`, with its options. Its work is imported when it is called.
-
-
-def page_command(
-    target: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE_OR_FOLDER]",
-            help="A file that toolspeak run --record wrote, or a folder of such files.",
-            show_default=False,
-        ),
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="URL",
-            envvar=STORE_VARIABLE,
-            show_default=False,
-            help="Show the durable runs of this store, live, with buttons for approvals.",
-        ),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            "--url",
-            metavar="GATEWAY",
-            show_default=False,
-            help="Show the exchanges of a gateway that runs with --watch; its key is read from --key-env.",
-        ),
-    ] = None,
-    key_env: Annotated[
-        str | None,
-        typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key of the gateway."),
-    ] = None,
-    tools: ToolsOption = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            show_default=False,
-            help="Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
-            autocompletion=complete_model,
-        ),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep",
-            metavar="FOLDER",
-            show_default=False,
-            help="Keep the runs of the playground in this folder instead of the folder for your data.",
-        ),
-    ] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            show_default=False,
-            help="Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
-        ),
-    ] = None,
-    redact: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--redact",
-            metavar="FIELD",
-            show_default=False,
-            help="Leave this field of arguments and results out of the file. Repeatable.",
-        ),
-    ] = None,
-    port: PortOption = 0,
-    open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
-    ] = True,
-) -> None:
+@take_options(PageOptions)
+def page_command(options: PageOptions) -> None:
     """Look at runs in the browser: what the model was shown, what it wrote, and how that was read.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
     this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
     --model there is a playground: ask a model with these tools, and go on from any point of a run.
     """
-    if redact and export is None:
+    has_playground = options.tools or options.models
+    if options.redact and options.export is None:
         raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
-    if export is not None and (url or key_env or tools or model or keep):
+    if options.export is not None and (options.url or options.key_env or has_playground or options.keep):
         raise UsageError(
             "--export writes the run of a file; --url, --key-env, --tools, --model and --keep are for the page"
         )
-    if key_env and url is None:
+    if options.key_env and options.url is None:
         raise UsageError("--key-env names the key of a gateway; give its address with --url")
-    if keep is not None and not (tools or model):
+    if options.keep is not None and not has_playground:
         raise UsageError("--keep is for the runs of the playground; open it with --tools or --model")
-    from toolspeak.cli.page import PageOptions, show_page
-
     with explain_missing("the page", "page"):
-        if export is not None:
-            from toolspeak.cli.page import write_export
+        from toolspeak.cli.page import show_page, write_export
 
-            write_export(target, export, redact or ())
-            return
-        show_page(
-            PageOptions(
-                target=target,
-                store=store,
-                url=url,
-                key_env=key_env,
-                tools=tuple(tools or ()),
-                models=tuple(model or ()),
-                keep=keep,
-                port=port,
-                opens_browser=open_browser,
-            )
-        )
+        if options.export is not None:
+            write_export(options.target, options.export, options.redact)
+        else:
+            show_page(options)

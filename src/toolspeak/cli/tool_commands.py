@@ -1,4 +1,4 @@
-"""The commands `tools`, `call`, `parse`, `graph` and `trace`. What they need is imported when they are called."""
+"""The commands `tools`, `call`, `parse`, `graph`, `trace`, `trust` and `config`. Their work is imported when called."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +7,6 @@ import typer
 
 from toolspeak.cli.options import AdapterOption, Form, TargetArgument, TrustProjectOption, complete_model
 from toolspeak.values.errors import UsageError
-
-# The commands `trust` and `config`, with their options. Their work is imported when they are called.
 
 
 def trust_command(
@@ -136,8 +134,7 @@ def call_command(
     printed, and the exit code is 1.
     """
     from toolspeak.cli.agent_config import discover_targets
-    from toolspeak.cli.format import reserve_stdout
-    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.safe_text import reserve_stdout, write_output
     from toolspeak.cli.tools import call_tool, parse_arguments
 
     box = discover_targets(target)
@@ -201,8 +198,8 @@ def parse_command(
     import json
 
     from toolspeak.cli import tools as parse
-    from toolspeak.cli.format import SafeConsole, reserve_stdout
-    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.format import SafeConsole
+    from toolspeak.cli.safe_text import reserve_stdout, write_output
     from toolspeak.dialects import read
     from toolspeak.reading.emitter import encode_content
 

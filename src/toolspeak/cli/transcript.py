@@ -1,7 +1,11 @@
 """Draws the events of a run for a person: reasoning, text, calls and results, in the order in which they happen.
 
 Everything is written once, where the cursor stands, and never redrawn. In a terminal, text is drawn as it arrives, with
-its markdown; elsewhere it is written as plain lines.
+its markdown; elsewhere it is written as plain lines. The facts of an inner run, of an agent that is a tool, are whole
+lines, indented by depth: inner runs may happen at the same time, so their texts are shown when they are complete. A
+line that shows what the program waits for, and for how long, is drawn by terminals only, and leaves no trace.
+
+To change how an event looks: `Transcript._draw`, and `_format_fact` for inner runs.
 """
 
 import sys
@@ -20,7 +24,6 @@ from toolspeak.cli.format import (
     SafeConsole,
     format_call_line,
     format_compaction,
-    format_progress,
     format_quotation,
     format_result,
     format_seconds,
@@ -28,38 +31,11 @@ from toolspeak.cli.format import (
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose
-from toolspeak.values.events import (
-    ApprovalGiven,
-    CallMalformed,
-    CallQuoted,
-    CallReady,
-    CallStarted,
-    Compacted,
-    Delta,
-    Event,
-    HandedOver,
-    NestedFact,
-    OwnFact,
-    RunEnded,
-    SaidInThought,
-    TextDelta,
-    ThinkingDelta,
-    ToolFinished,
-    ToolProgress,
-    ToolStarted,
-    TurnEnded,
-    TurnRestarted,
-    TurnStarted,
-)
+from toolspeak.values import events
 from toolspeak.values.messages import ToolCall
 
-# A line that shows what the program waits for, and for how long. Only terminals show it, and it leaves no trace.
-
-
-START_DELAY_SECONDS = 0.4
-"""How long a wait must last before the line is drawn."""
-
-REFRESH_SECONDS = 0.2
+START_DELAY_SECONDS, REFRESH_SECONDS = 0.4, 0.2
+"""How long a wait must last before its line is drawn, and how often the line is drawn again."""
 
 
 class StatusLine:
@@ -103,41 +79,32 @@ class StatusLine:
             file.flush()
 
 
-# How the facts of an inner run, of an agent that is a tool, look in the transcript: whole lines, indented by depth.
-#
-# Inner runs may happen at the same time, so their texts are shown when they are complete.
-
-
-INDENT = "  "
-
-
-def format_nested(nested: NestedFact) -> Iterator[str]:
+def format_nested(nested: events.NestedFact) -> Iterator[str]:
     """Yield the lines that show a fact of an inner run; most facts have none."""
-    indent = INDENT * len(nested.path)
     for line in _format_fact(nested.event):
-        yield f"{indent}│ {line}"
+        yield f"{'  ' * len(nested.path)}│ {line}"
 
 
-def _format_fact(fact: OwnFact) -> Iterator[str]:
+def _format_fact(fact: events.OwnFact) -> Iterator[str]:
     match fact:
-        case CallReady(call=call):
+        case events.CallReady(call=call):
             yield f"tool: {format_call_line(call)}"
-        case CallMalformed(name=name, reason=reason):
+        case events.CallMalformed(name=name, reason=reason):
             yield escape_controls(f"{name or 'a call'} could not be read: {reason}")
-        case ToolFinished(result=result):
+        case events.ToolFinished(result=result):
             sign = "→" if result.error is None else "✗"
             yield from f"  {sign} {format_result(result)}".split("\n")
-        case TurnEnded(message=message) if text := message.text.strip():
+        case events.TurnEnded(message=message) if text := message.text.strip():
             yield from f"assistant: {escape_prose(text)}".split("\n")
-        case ApprovalGiven(approved=False, reason=reason):
+        case events.ApprovalGiven(approved=False, reason=reason):
             yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
-        case Compacted():
+        case events.Compacted():
             yield format_compaction(fact)
-        case HandedOver(agent=agent):
+        case events.HandedOver(agent=agent):
             yield escape_controls(f"  handed over to {agent}")
-        case TurnRestarted(failed=failed, model=model):
+        case events.TurnRestarted(failed=failed, model=model):
             yield escape_controls(f"(the answer of {failed} broke off and does not count; asking {model})")
-        case RunEnded(reason=reason, detail=detail) if reason != "answered":
+        case events.RunEnded(reason=reason, detail=detail) if reason != "answered":
             yield escape_controls(f"stopped ({reason}): {detail}".removesuffix(": "))
         case _:
             pass
@@ -146,8 +113,7 @@ def _format_fact(fact: OwnFact) -> Iterator[str]:
 ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
 TOOL_LABEL_WIDTH = len("tool: ")
 
-MAX_PRINT_DELAY_SECONDS = 0.3
-"""How long a line that a tool prints waits until the events before it are drawn."""
+MAX_PRINT_DELAY_SECONDS = 0.3  # of a line that a tool prints, until the events before it are drawn
 
 
 def create_console(file: TextIO) -> Console:
@@ -179,55 +145,55 @@ class Transcript:
         self._shown_facts = 0
         self._has_drawn_turn = False  # whether anything of the message that is arriving has been drawn
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Draw one event."""
         with self._lock:
-            if isinstance(event, ToolProgress):
+            if isinstance(event, events.ToolProgress):
                 self._draw_progress(event)
                 return
             self._draw(event)
-            self._shown_facts += not isinstance(event, Delta)
+            self._shown_facts += not isinstance(event, events.Delta)
 
-    def _draw(self, event: Event) -> None:
+    def _draw(self, event: events.Event) -> None:
         self._status.stop()
         match event:
-            case TurnStarted():
+            case events.TurnStarted():
                 self._waiting = "waiting for the model"
-            case TurnRestarted():
+            case events.TurnRestarted():
                 self._draw_restart(event)
-            case TextDelta(text=text) if self._answer is None:
+            case events.TextDelta(text=text) if self._answer is None:
                 self._draw_text(text, "assistant", ASSISTANT_STYLE)
-            case ThinkingDelta(text=text):
+            case events.ThinkingDelta(text=text):
                 self._draw_text(text, "thinking", "dim")
-            case CallStarted():
+            case events.CallStarted():
                 self._draw_call_start(event)
-            case CallReady():
+            case events.CallReady():
                 self._draw_call(event)
-            case CallQuoted():
+            case events.CallQuoted():
                 self.write_line(f"  {format_quotation(event)}", "yellow")
-            case CallMalformed():
+            case events.CallMalformed():
                 self.write_line(
                     f"{escape_controls(event.name or 'a call')} could not be read: {escape_controls(event.reason)}",
                     "yellow",
                 )
-            case SaidInThought():
+            case events.SaidInThought():
                 self.write_line("(the text so far was reasoning)", "dim")
-            case TurnEnded():
+            case events.TurnEnded():
                 self._end_turn(event)
-            case ApprovalGiven(approved=False, call_id=call_id, reason=reason):
+            case events.ApprovalGiven(approved=False, call_id=call_id, reason=reason):
                 self._draw_refusal(call_id, reason)
-            case ToolStarted(call_id=call_id):
+            case events.ToolStarted(call_id=call_id):
                 self._running[call_id] = ""
-            case ToolFinished():
+            case events.ToolFinished():
                 self._draw_result(event)
-            case Compacted():
+            case events.Compacted():
                 self.write_line(format_compaction(event), "dim")
-            case HandedOver(agent=agent):
+            case events.HandedOver(agent=agent):
                 self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
-            case NestedFact():
+            case events.NestedFact():
                 for line in format_nested(event):
                     self.write_line(line, "dim")
-            case RunEnded():
+            case events.RunEnded():
                 self._end_run(event)
             case _:
                 pass
@@ -238,7 +204,10 @@ class Transcript:
         with self._lock:
             self.end_line()
             self._last_call = None
-            self._print(Text(text, style))
+            if self._console.is_terminal:
+                self._console.print(Text(text, style), overflow="fold")
+            else:
+                self._console.print(Text(text, style), soft_wrap=True)
 
     def end_line(self) -> None:
         """Move the cursor to the beginning of an empty line, so that others can write there."""
@@ -267,8 +236,6 @@ class Transcript:
         self.end_line()
         self._status.start(label)
 
-    # Text
-
     def _draw_text(self, text: str, label: str, style: str) -> None:
         self._waiting = ""
         self._has_drawn_turn = True
@@ -290,14 +257,14 @@ class Transcript:
             self._text.close()
             self._text = None
 
-    def _draw_restart(self, event: TurnRestarted) -> None:
+    def _draw_restart(self, event: events.TurnRestarted) -> None:
         """Say that the message so far does not count. If nothing of it has been drawn, nothing is said."""
         if self._has_drawn_turn:
             text = f"(the answer of {event.failed} broke off and does not count; asking {event.model})"
             self.write_line(escape_controls(text), "yellow")
         self._has_drawn_turn = False
 
-    def _end_turn(self, event: TurnEnded) -> None:
+    def _end_turn(self, event: events.TurnEnded) -> None:
         self._has_drawn_turn = False
         self._waiting = ""
         self.end_line()
@@ -309,21 +276,17 @@ class Transcript:
             self._answer.write(text + "\n")
             self._answer.flush()
 
-    # Calls
-
-    def _draw_call_start(self, event: CallStarted) -> None:
+    def _draw_call_start(self, event: events.CallStarted) -> None:
         self._waiting = ""
         self._has_drawn_turn = True
         self.end_line()
         name = escape_controls(event.name)
         if self._console.is_terminal and TOOL_LABEL_WIDTH + cell_len(name) < self._console.width:
             # The name is drawn while the arguments are still arriving.
-            self._console.print(
-                Text.assemble(("tool:", TOOL_STYLE), f" {name}"), end="", soft_wrap=True, highlight=False
-            )
+            self._console.print(Text.assemble(("tool:", TOOL_STYLE), f" {name}"), end="", soft_wrap=True)
             self._open_call = event.call_id
 
-    def _draw_call(self, event: CallReady) -> None:
+    def _draw_call(self, event: events.CallReady) -> None:
         self._waiting = ""
         call = self._calls[event.call.id] = event.call
         text = format_call_line(call)
@@ -353,13 +316,13 @@ class Transcript:
             _put(self._console, pieces)
         self._console.print()
 
-    def _draw_progress(self, event: ToolProgress) -> None:
+    def _draw_progress(self, event: events.ToolProgress) -> None:
         """Show how far a call is where the line says that it runs; that line goes on."""
         if event.call_id in self._running:
-            self._running[event.call_id] = format_progress(event)
+            self._running[event.call_id] = f" ({event.summary})"
             self._update_status()
 
-    def _draw_result(self, event: ToolFinished) -> None:
+    def _draw_result(self, event: events.ToolFinished) -> None:
         result = event.result
         call_id = result.call_id
         self._running.pop(call_id, None)
@@ -380,9 +343,7 @@ class Transcript:
             f"  {escape_controls(name)} was refused" + (f": {escape_controls(reason)}" if reason else ""), "yellow"
         )
 
-    # The end
-
-    def _end_run(self, event: RunEnded) -> None:
+    def _end_run(self, event: events.RunEnded) -> None:
         self._waiting = ""
         self._running.clear()
         self.end_line()
@@ -390,12 +351,6 @@ class Transcript:
             self.write_line("stopped", "yellow")
         elif event.reason not in ("answered", "error"):
             self.write_line(f"stopped ({event.reason}): {escape_controls(event.detail)}".removesuffix(": "), "yellow")
-
-    def _print(self, text: Text) -> None:
-        if self._console.is_terminal:
-            self._console.print(text, overflow="fold", highlight=False)
-        else:
-            self._console.print(text, soft_wrap=True, highlight=False)
 
     def _update_status(self) -> None:
         if self._text is not None or self._open_call is not None:
@@ -470,7 +425,7 @@ class _TextWriter:
 
 def _put(console: Console, spans: Iterable[Span], style: str = "") -> None:
     for span in spans:
-        console.print(Text(span.text, f"{style} {span.style}".strip()), end="", soft_wrap=True, highlight=False)
+        console.print(Text(span.text, f"{style} {span.style}".strip()), end="", soft_wrap=True)
 
 
 def _split_lines(span: Span, indent: int) -> Iterator[Span]:

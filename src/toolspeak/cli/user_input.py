@@ -1,4 +1,10 @@
-"""Reads the user's messages and answers: from a terminal, with an editor and a history, or from a pipe."""
+"""Reads the user's messages and answers: from a terminal, with an editor and a history, or from a pipe.
+
+A terminal echoes each key at once, wherever the cursor stands. So what is typed while nobody reads it is held back:
+`HeldInput` turns the echo off, and the keys wait in the terminal until `take` reads them. Ctrl-C and Ctrl-Z work as
+ever, and whatever ends or stops the program, the terminal first gets its own modes back. Only on POSIX: elsewhere the
+terminal echoes, and the next prompt reads what was typed.
+"""
 
 import os
 import re
@@ -10,7 +16,7 @@ from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -29,31 +35,14 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import Output
 
-# Holds back what the user types while nobody reads it, so that it is not echoed into what the program draws.
-#
-# A terminal echoes each key at once, wherever the cursor stands. `HeldInput` turns the echo off; the keys wait in the
-# terminal until `take` reads them. Ctrl-C and Ctrl-Z work as ever, and whatever ends or stops the program, the terminal
-# first gets its own modes back.
-
-
 IS_SUPPORTED = sys.platform != "win32"
-"""Elsewhere than on POSIX nothing is held back: the terminal echoes, and the next prompt reads what was typed."""
-
-TerminalModes: TypeAlias = list[Any]
-"""What `termios.tcgetattr` returns."""
-
-_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
-_BACKSPACES, _CLEAR_LINE = "\x7f\b", "\x15"
+TerminalModes: TypeAlias = list[Any]  # what `termios.tcgetattr` returns
 _LOCAL_MODES, _CONTROL_CHARACTERS = 3, 6  # places in the list of modes
-READ_BYTES = 65536
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 
 
 class HeldInput:
-    """The keys that are typed at a terminal while the program does not read them.
-
-    Args:
-        terminal: The file descriptor of the terminal.
-    """
+    """The keys that are typed at a terminal, given by its file descriptor, while the program does not read them."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -81,12 +70,7 @@ class HeldInput:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
-        handlers = {
-            signal.SIGTSTP: stop,
-            signal.SIGTERM: end,
-            signal.SIGHUP: end,
-            signal.SIGQUIT: end,
-        }
+        handlers = {signal.SIGTSTP: stop, signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGQUIT: end}
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         self._set_modes(_without_echo(modes))
         try:
@@ -100,7 +84,7 @@ class HeldInput:
         """Return what has been typed and not been read, as text. The caller has the terminal's input for itself."""
         typed = b""
         while IS_SUPPORTED and select.select([self._terminal], [], [], 0)[0]:
-            if not (data := os.read(self._terminal, READ_BYTES)):
+            if not (data := os.read(self._terminal, 65536)):
                 break
             typed += data
         return typed.decode("utf-8", "replace")
@@ -130,39 +114,21 @@ def read_keys(keys: str) -> str:
     """
     text = ""
     for key in _ESCAPE_SEQUENCE.sub("", keys).replace("\r", "\n"):
-        if key in _BACKSPACES:
+        if key in "\x7f\b":  # Backspace
             text = text[:-1]
-        elif key == _CLEAR_LINE:
+        elif key == "\x15":  # Ctrl-U
             text = ""
         elif key.isprintable() or key in "\n\t":
             text += key
     return text.strip("\n")
 
 
-MAX_APPROVAL_LINES = 200
-"""How many lines of a call are shown to a user who is to approve it."""
+MAX_APPROVAL_LINES = 200  # of a call that is shown to a user who is to approve it
 
 
 def is_interactive(console: Console) -> bool:
     """Whether a user sees the console and can type."""
     return console.is_terminal and not console.is_dumb_terminal and sys.stdin.isatty()
-
-
-class UserInput(Protocol):
-    """Where the user's messages come from."""
-
-    def read_message(self) -> str:
-        """Return the next message.
-
-        Raises:
-            EOFError: There are no more messages.
-            KeyboardInterrupt: The user pressed Ctrl-C on an empty line. On a line with text, Ctrl-C clears it.
-        """
-        ...
-
-    def ask_approval(self, call: ToolCall) -> bool | str:
-        """Return whether a call is approved, or the reason why it is not."""
-        ...
 
 
 class PipedInput:
@@ -172,7 +138,7 @@ class PipedInput:
         self._source = source
 
     def read_message(self) -> str:
-        """Return the next line, joined with the lines that continue it."""
+        """Return the next line, joined with the lines that continue it. Raises `EOFError` after the last one."""
         parts: list[str] = []
         while True:
             text = self._source.readline()
@@ -183,7 +149,6 @@ class PipedInput:
                 return "\n".join([*(part[:-1] for part in parts[:-1]), parts[-1]])
 
     def ask_approval(self, call: ToolCall) -> bool | str:
-        """Refuse the call."""
         return REFUSED_WITHOUT_USER
 
 
@@ -193,12 +158,7 @@ def is_continued(line: str) -> bool:
 
 
 class TerminalInput:
-    """Messages that a user types at a terminal.
-
-    Args:
-        console: The terminal.
-        completions: Words that Tab completes at the beginning of a line.
-    """
+    """Messages that a user types at a terminal. Tab completes `completions` at the beginning of a line."""
 
     def __init__(self, console: Console, completions: Iterable[str] = ()) -> None:
         self._console = console
@@ -216,6 +176,7 @@ class TerminalInput:
         """Return the next message; Alt-Enter or a backslash at the end of a line continues it on another.
 
         What was typed since the last message stands there already. The user may edit it, and sends it with Enter.
+        Ctrl-C clears a line with text; on an empty one it raises `KeyboardInterrupt`, and Ctrl-D raises `EOFError`.
         """
         from prompt_toolkit.formatted_text import FormattedText
 
@@ -237,10 +198,8 @@ class TerminalInput:
         except (EOFError, KeyboardInterrupt):
             return False
 
-    # Approval
-
     def ask_approval(self, call: ToolCall) -> bool | str:
-        """Show the call and ask until the user answers. Ctrl-D refuses the call."""
+        """Show the call and ask until the user answers; return a reason why it is refused. Ctrl-D refuses it, too."""
         if call.name in self._always_approved:
             return True
         self._show_call(call)
@@ -290,8 +249,6 @@ class TerminalInput:
         unread = "".join(key.data for key in get_typeahead(source))  # keys that came together with the last Enter
         if typed := read_keys(unread + self._held_input.take()):
             self._held_text += f"\n{typed}" if self._held_text else typed
-
-    # The editor
 
     def _create_editor(self) -> "PromptSession[str]":
         from prompt_toolkit import PromptSession

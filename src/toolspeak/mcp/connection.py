@@ -22,8 +22,9 @@ from toolspeak.tools.context import ProgressCallback
 from toolspeak.values.errors import ServerFailed, ToolspeakError
 
 if TYPE_CHECKING:
-    from mcp import Client
     from mcp_types import CallToolResult
+
+    from mcp import Client
 
 # `LoopThread`: the event loop in which all MCP servers of a program live, in a thread of its own.
 #
@@ -302,8 +303,9 @@ def close_all() -> None:
 
 def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
     try:
-        from mcp import Client
         from mcp_types import Implementation
+
+        from mcp import Client
     except ImportError as error:
         raise ServerFailed(f"MCP servers need the package mcp: pip install 'toolspeak[mcp]' ({error})") from None
     from toolspeak.values.package import __version__

@@ -14,9 +14,9 @@ from typing import BinaryIO, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp import types
 from mcp.shared.message import SessionMessage
 
+from mcp import types
 from toolspeak.execution.outcome import CallOutcome, Raised
 from toolspeak.execution.threads import ThreadPool
 from toolspeak.mcp.served_tools import MAX_MESSAGE_BYTES, ToolServer

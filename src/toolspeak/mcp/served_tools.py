@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -20,6 +19,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from mcp import types
 from toolspeak.execution import Executor
 from toolspeak.loop.words import truncate
 from toolspeak.tools import Skipped, Tool, Toolbox, output_text

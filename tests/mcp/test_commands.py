@@ -3,11 +3,11 @@
 import json
 import os
 import shlex
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import run_command
 from toolspeak import UsageError, mcp
 from toolspeak.mcp.config import read_target
 from toolspeak.settings.project_file import resolve_target
@@ -15,7 +15,7 @@ from toolspeak.values.errors import ToolsChanged
 
 
 def run_toolspeak(*arguments):
-    done = subprocess.run([sys.executable, "-m", "toolspeak.cli", *arguments], capture_output=True, text=True)
+    done = run_command(*arguments, cwd=Path.cwd(), env=os.environ)
     return done.returncode, done.stdout + done.stderr
 
 

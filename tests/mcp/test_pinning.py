@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.mcp_client.test_commands import run_toolspeak
+from tests.mcp.test_commands import run_toolspeak
 from toolspeak.mcp.tool_specs import find_changes, format_changes, shorten_changes
 from toolspeak.settings.user_files import ServerPin, find_pin, save_pin
 

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.mcp_client.conftest import find_threads
+from tests.mcp.conftest import find_threads
 from toolspeak.values.errors import ServerFailed
 
 SILENT = None

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import types
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+from mcp import types
 from toolspeak import Context, UsageError, discover
 from toolspeak.mcp.served_tools import CallGate, ProgressSender, ToolServer, TooManyCalls, format_question
 

@@ -10,7 +10,7 @@ import pytest
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
-from tests.mcp_client.authorization import Authority, browse, serve_notes
+from tests.mcp.authorization import Authority, browse, serve_notes
 from toolspeak.mcp.config import read_target
 from toolspeak.mcp.login import RedirectReceiver
 from toolspeak.mcp.user_servers import find_servers, log_in

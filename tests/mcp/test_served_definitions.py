@@ -5,10 +5,10 @@ from typing import Any, get_type_hints
 
 import function_shapes as shapes
 from jsonschema import Draft202012Validator
-from mcp import types
 from mcp.client import Client
 from pydantic import BaseModel
 
+from mcp import types
 from toolspeak import Media, Tool, ToolSpec, discover, tool
 from toolspeak.mcp.served_tools import ToolServer
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from toolspeak import UsageError
-from toolspeak.cli.log import encode_tools, select_tools
+from toolspeak.cli.conversations import encode_tools, select_tools
 from toolspeak.mcp.config import ServerConfig, read_target
 from toolspeak.settings.project_file import find_project, resolve_target
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.mcp_client.conftest import SERVERS, find_children, find_threads
+from tests.mcp.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
 from toolspeak.dialects.tool_selection import FIND
 from toolspeak.loop.recall import RECALL
