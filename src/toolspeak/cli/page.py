@@ -21,80 +21,11 @@ from toolspeak.cli.safe_text import write_output
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from toolspeak.page.library import RunSource
-
-# The playground of `toolspeak page`: models and tools that the command line and the settings name.
-
-
-FOLDER_NAME = "playground"
-"""The folder in the user's data folder that keeps the runs."""
-
-
-def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path | None) -> Playground:
-    """Build the playground.
-
-    Args:
-        models: The models that the command line named; those of the settings and `local` are added.
-        targets: Where the tools are; without any, the targets of the settings.
-        folder: Where runs are kept; None for the user's data folder.
-    """
-    settings = load_settings(quiet=True)
-    toolbox = discover_targets(*targets) if targets else discover_configured(settings.tools)
-
-    names = {hide_password(name): name for name in list_models(models, settings)}
-
-    def find(shown_name: str) -> Model:
-        return find_model(names[shown_name], configured=settings, keep_warm=True)
-
-    return Playground(folder or data_folder() / FOLDER_NAME, [*names], find, toolbox, targets or settings.tools)
-
-
-def list_models(named: Sequence[str], settings: Settings) -> list[str]:
-    """Return the models that can be chosen: those of the command line, then those of the settings, and `local`."""
-    endpoints = [f"{name}:{endpoint.model}" for name, endpoint in settings.endpoints.items() if endpoint.model]
-    return list(dict.fromkeys((*named, settings.model, *endpoints, "local")))
-
-
-# `toolspeak page run.jsonl --export run.html`: writes a run as one HTML file, and serves nothing.
-
-
-def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> None:
-    """Write the run in a file of facts as one HTML file.
-
-    Args:
-        target: The file of facts.
-        file: The HTML file.
-        hidden: The names of fields of arguments and results whose values are left out.
-
-    Raises:
-        UsageError: The target is not one readable run, or the file cannot be written.
-    """
-    if target is None or target.is_dir():
-        raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
-    require_folder(file)
-    source = RecordFiles(target)
-    document = asyncio.run(_read(source))
-    if document.failure:
-        raise UsageError(f"{target}, {document.failure}")
-    if not document.facts:
-        raise UsageError(f"{target} holds no facts")
-    write_text(file, export_run(document, hidden=hidden))
-    write_output(f"{file}\n")
-
-
-async def _read(source: RecordFiles) -> RunDocument:
-    document = await source.open(source.only_id)
-    await document.wait_until_read()
-    return document
-
-=======
     from toolspeak.models import Model
     from toolspeak.page.document import RunDocument
+    from toolspeak.page.library import RunSource
     from toolspeak.page.playground import Playground
-    from toolspeak.page.source import RunSource
-    from toolspeak.page.sources import RecordFiles
->>>>>>> wt-cli
+    from toolspeak.page.record_files import RecordFiles
 
 HOST = "127.0.0.1"
 
@@ -192,7 +123,7 @@ def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> No
         UsageError: The target is not one readable run, or the file cannot be written.
     """
     from toolspeak.page.export import export_run
-    from toolspeak.page.sources import RecordFiles
+    from toolspeak.page.record_files import RecordFiles
 
     if target is None or target.is_dir():
         raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
