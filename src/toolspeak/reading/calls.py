@@ -4,8 +4,8 @@
     name(…), x = name(…)           code
     name{…}, name⟨separator⟩{…}    a name, then its arguments
     ```name … ```                  a raw text, for a tool that takes one (`raw_calls.py`); here within tags only
-    <function=name> … </function>  tags within tags, or tags after a mark (`elements.py`)
-    <|open|>call tool="name"<|sep|> …  sections (`sections.py`)
+    <function=name> … </function>  tags within tags, or tags after a mark (`tags.py`)
+    <|open|>call tool="name"<|sep|> …  sections (`tags.py`)
 
 The caller says whether a call was announced, for example by a tag (`explicit`). What was announced and cannot be read
 is a malformed call; what was not announced is left to be read as text.

@@ -9,7 +9,6 @@ and the arguments of all calls stay linear in the text. A value that would be la
 
 import json
 import math
-import operator
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -108,9 +107,13 @@ CONSTANTS = {
 """Numbers that libraries have a name for."""
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod,
-}  # fmt: skip
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
+}
 
 FORMAT_SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?")
 """The format specifications that are applied."""
