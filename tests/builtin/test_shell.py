@@ -3,10 +3,12 @@
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.execution.sandbox.processes import has_ended
+from toolspeak.builtin import shell
 from toolspeak.builtin.shell import ShellTool, run_shell
 from toolspeak.tools import discover
 from toolspeak.values.errors import ToolError, UsageError
@@ -22,9 +24,9 @@ def test_it_is_discovered_and_asks_first():
 
 
 def test_it_gives_what_is_printed_on_both_streams(tmp_path: Path):
-    shell = ShellTool(tmp_path)
-    assert shell("echo one; echo two >&2; pwd -P") == f"one\ntwo\n{tmp_path.resolve()}"
-    assert shell("true") == "(done; nothing was printed)"
+    run = ShellTool(tmp_path)
+    assert run("echo one; echo two >&2; pwd -P") == f"one\ntwo\n{tmp_path.resolve()}"
+    assert run("true") == "(done; nothing was printed)"
 
 
 def test_a_command_that_fails_is_an_error_with_its_output():
@@ -40,15 +42,31 @@ def test_a_command_that_fails_is_an_error_with_its_output():
         run_shell("echo " + "a" * 3_000_000)
 
 
+@pytest.fixture
+def _time_is_over_when_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a command is over when it has made the file `started`, and what it printed before has been read."""
+    looks = 0
+
+    def tell_time() -> float:
+        nonlocal looks
+        looks += (tmp_path / "started").exists()
+        return 1000.0 if looks > 1 else 0.0
+
+    monkeypatch.setattr(shell, "time", SimpleNamespace(monotonic=tell_time))
+
+
+@pytest.mark.usefixtures("_time_is_over_when_started")
 def test_time_ends_it_with_all_its_processes(tmp_path: Path):
-    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 2 seconds$") as caught:
-        ShellTool(tmp_path, seconds=2)("sleep 300 & echo $!; sleep 300")
+    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 seconds$") as caught:
+        ShellTool(tmp_path, seconds=60)("sleep 300 & echo $!; touch started; sleep 300")
     assert has_ended(int(str(caught.value).partition("\n")[0]))
 
 
 def test_what_stays_in_the_background_is_ended_too(tmp_path: Path):
     assert has_ended(int(ShellTool(tmp_path)("sleep 300 & echo $!")))
 
+
+WAIT_FOR_START = "until [ -s started ]; do sleep 0.01; done; cat started"
 
 needs_keeper = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a Linux kernel")
 
@@ -58,27 +76,29 @@ needs_keeper = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="
     "command",
     [
         "setsid sleep 300 & echo $!",
-        "setsid sh -c 'echo $$; exec sleep 300' & sleep 0.3",
-        "(setsid setsid --fork sh -c 'echo $$; exec env -i sleep 300' &); sleep 0.3",
-        "nohup setsid --fork sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1 </dev/null'; sleep 0.3",
+        f"setsid sh -c 'echo $$ > started; exec sleep 300' & {WAIT_FOR_START}",
+        f"(setsid setsid --fork sh -c 'echo $$ > started; exec env -i sleep 300' &); {WAIT_FOR_START}",
+        f"nohup setsid --fork sh -c 'echo $$ > started; exec sleep 300 >/dev/null 2>&1 </dev/null'; {WAIT_FOR_START}",
     ],
 )
-def test_a_process_in_a_session_of_its_own_is_ended_too(command: str):
-    assert has_ended(int(ShellTool()(command)))
+def test_a_process_in_a_session_of_its_own_is_ended_too(tmp_path: Path, command: str):
+    assert has_ended(int(ShellTool(tmp_path)(command)))
 
 
 @needs_keeper
-@pytest.mark.slow
-def test_time_ends_a_process_in_a_session_of_its_own():
-    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 2 seconds$") as caught:
-        ShellTool(seconds=2)("setsid --fork sh -c 'echo $$; exec sleep 300'; sleep 300")
+@pytest.mark.usefixtures("_time_is_over_when_started")
+def test_time_ends_a_process_in_a_session_of_its_own(tmp_path: Path):
+    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 seconds$") as caught:
+        ShellTool(tmp_path, seconds=60)("setsid --fork sh -c 'echo $$; touch started; exec sleep 300'; sleep 300")
     assert has_ended(int(str(caught.value).partition("\n")[0]))
 
 
 @needs_keeper
 def test_processes_that_keep_starting_others_are_ended(tmp_path: Path):
     (tmp_path / "again.sh").write_text("echo $$ >> started; sleep 0.01; setsid --fork sh again.sh\n")
-    ShellTool(tmp_path)("setsid --fork sh again.sh; sleep 0.3")
+    ShellTool(tmp_path)(
+        "touch started; setsid --fork sh again.sh; until [ $(wc -l < started) -gt 3 ]; do sleep 0.01; done"
+    )
     started = (tmp_path / "started").read_text().split()
     assert len(started) > 3
     assert all(has_ended(int(process)) for process in started)

@@ -233,7 +233,7 @@ class BoundedMatcher(SequenceMatcher[str]):
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def _diff_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
+def _diff_lines(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
     """Yield the lines of a unified diff; none if the lines are equal."""
     head, tail = 0, 0
     groups = _compare(old, new)

@@ -1,4 +1,8 @@
-"""`Endpoint`: the address of a model, its API and key, and what is known of its server."""
+"""`Endpoint`: the address of a model, its API and key, and what is known of its server.
+
+Every base address ends in `/v1`, also that of Ollama, whose API is beside it: addresses, calibrations and settings that
+were written for OpenAI's API of Ollama stay valid.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field

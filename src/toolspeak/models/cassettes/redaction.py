@@ -26,9 +26,6 @@ KEY_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 PLAIN_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
 """Headers whose values are no secrets."""
 
-MIN_ATTACHMENT_CHARS = 1_000
-"""From this length on, base64 in a request is the content of an attachment, of which only a digest is written."""
-
 BASE64 = re.compile(r"(data:[\w.+/-]*;base64,)?([A-Za-z0-9+/_-]+={0,2})")
 
 MAX_NESTING = 100
@@ -146,7 +143,8 @@ def _redact_together(events: list[Any], pattern: re.Pattern[str], find_group: Ca
 
 
 def _shorten_attachment(text: str) -> str:
-    if len(text) < MIN_ATTACHMENT_CHARS or not (found := BASE64.fullmatch(text)):
+    """Return a digest in the place of base64, which from a certain length on is the content of an attachment."""
+    if len(text) < 1_000 or not (found := BASE64.fullmatch(text)):
         return text
     return f"{found[1] or ''}sha256:{hashlib.sha256(found[2].encode()).hexdigest()}"
 
