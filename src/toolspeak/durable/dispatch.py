@@ -238,13 +238,10 @@ class ClaimDispatcher:
             for run in claimed:
                 self._begin(worker, run, changed)
             if not claimed:
-                await self._pause(changed)
+                if self._looked_in_vain and not self._is_closing:
+                    await asyncio.sleep(MIN_PAUSE_SECONDS)
+                await wait_for_change(changed, MAX_WAIT_SECONDS)
         await asyncio.sleep(0)  # the runs that were claimed last begin, so that the worker can give them back
-
-    async def _pause(self, changed: asyncio.Event) -> None:
-        if self._looked_in_vain and not self._is_closing:
-            await asyncio.sleep(MIN_PAUSE_SECONDS)
-        await wait_for_change(changed, MAX_WAIT_SECONDS)
 
     async def _claim(self, worker: Driving) -> list[RunRow]:
         self._looked_in_vain = False

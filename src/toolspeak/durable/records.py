@@ -267,8 +267,3 @@ def decode_request(text: str, conversation: Conversation) -> tuple[Prompt, RunOp
     limits = data["limits"]
     options["limits"] = None if limits is None else cast("RunResumed", codec.decode(limits)).limits
     return prompt, options
-
-
-def digest_request(agent: str, request: str, chat: str) -> str:
-    """Return the digest by which two starts with the same key are compared."""
-    return hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest()

@@ -6,6 +6,7 @@ fact.
 
 import asyncio
 import hashlib
+import json
 import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import Any, Self, TypeVar, Unpack, cast
 from toolspeak.durable.approvals import WaitingCall, answer, find_waiting
 from toolspeak.durable.event_feed import RunEvent, find_run, follow_run
 from toolspeak.durable.journal import Journal, JournalSession, OutcomeUnknown
-from toolspeak.durable.records import digest_request, encode_request, fold_facts, load_facts
+from toolspeak.durable.records import encode_request, fold_facts, load_facts
 from toolspeak.durable.rows import ID_CHARS, Lane, NewRun, RunRow, RunStatus, WorkerRow
 from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.watcher import Watcher, wait_for_change
@@ -242,7 +243,11 @@ class Runs:
         self.watcher = Watcher(self.journal)
         self._lanes = dict(lanes or {})
         for name, lane in self._lanes.items():
-            _check_lane(name, lane)
+            limits = (lane.concurrency, lane.rate, lane.waiting)
+            if not name or any(limit is not None and limit < 1 for limit in limits) or lane.period <= 0:
+                raise UsageError(
+                    f"the lane {name!r} needs a name, limits of at least 1, and a period of more than 0 seconds"
+                )
 
     async def __aenter__(self) -> Self:
         await self.prepare()
@@ -322,7 +327,7 @@ class Runs:
             else secrets.token_hex(ID_CHARS // 2),
             agent=agent,
             request=request,
-            request_digest=digest_request(agent, request, chat),
+            request_digest=hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest(),
             key=key,
             priority=priority,
             lane=lane,
@@ -417,10 +422,3 @@ class Runs:
     def prune_sync(self, older_than: float) -> int:
         """Delete the runs that ended more than so many seconds ago."""
         return portal.call(self.prune(older_than))
-
-
-def _check_lane(name: str, lane: Lane) -> None:
-    """Refuse a lane whose limits cannot hold."""
-    limits = (lane.concurrency, lane.rate, lane.waiting)
-    if not name or any(limit is not None and limit < 1 for limit in limits) or lane.period <= 0:
-        raise UsageError(f"the lane {name!r} needs a name, limits of at least 1, and a period of more than 0 seconds")

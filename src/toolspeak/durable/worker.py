@@ -197,12 +197,12 @@ class Worker:
             await self._runs.prepare()
             await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
             await stack.enter_async_context(self._dispatcher.launch(self))
-            stack.push_async_callback(_cancel_all, self._endings)
+            stack.push_async_callback(_cancel, self._endings)
             works = [self._pulse(), self._tick()]
             if not isinstance(self._dispatcher, ClaimDispatcher):
                 works.append(self._enqueuer.serve())
             for work in works:
-                stack.push_async_callback(_cancel, asyncio.create_task(work))
+                stack.push_async_callback(_cancel, {asyncio.create_task(work)})
             stack.push_async_callback(self._park_all)
             self._stack = stack.pop_all()
         return self
@@ -440,12 +440,8 @@ def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:
     return import_cluster("toolspeak.durable.dbos_dispatcher", "a worker on Postgres").DbosDispatcher(runs.url)
 
 
-async def _cancel_all(tasks: set[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
     for task in list(tasks):
-        await _cancel(task)
-
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

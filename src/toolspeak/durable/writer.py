@@ -67,10 +67,6 @@ RETRY_SECONDS = 0.5
 """How long a thread without jobs waits before it tries again to connect."""
 
 
-class WriterClosed(StoreUnavailable):
-    """The store was closed."""
-
-
 class WriterJob(NamedTuple, Generic[T]):
     """Something to do with a session, in a transaction or for reading only, and who waits for it: a future of any
     thread, or one of an event loop.
@@ -144,7 +140,7 @@ class Writer:
     def _put(self, job: WriterJob[Any]) -> None:
         with self._lock:
             if self._closed:
-                raise WriterClosed(f"the store {self._journal.url} was closed")
+                raise StoreUnavailable(f"the store {self._journal.url} was closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="toolspeak journal", daemon=True)
                 self._thread.start()

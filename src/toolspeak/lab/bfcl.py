@@ -228,10 +228,8 @@ def find_package() -> Path:
 
 def _read_rows(folder: Path, category: str, *, needed: bool = True) -> list[dict[str, Any]]:
     found = sorted(folder.glob(f"BFCL_v[0-9]_{FILE_NAMES.get(category, category)}.json"))
+    if not found and needed:
+        raise UsageError(f"this version of bfcl-eval has no questions of {category!r}; get another: {INSTALL_COMMAND}")
     if not found:
-        if needed:
-            raise UsageError(
-                f"this version of bfcl-eval has no questions of {category!r}; get another: {INSTALL_COMMAND}"
-            )
         return []
     return [json.loads(line) for line in found[-1].read_text(encoding="utf-8").splitlines() if line.strip()]

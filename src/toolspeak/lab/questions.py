@@ -43,7 +43,9 @@ def parse_turns(turns: Sequence[Any], specs: Sequence[ToolSpec], where: str) -> 
             ]
             messages.append(Message(role="assistant", parts=tuple(Call(call=call) for call in pending)))
         else:
-            messages.append(_build_results(content, pending, where))
+            if len(content) != len(pending):
+                raise UsageError(f"{where}: there are {len(content)} results for {len(pending)} calls")
+            messages.append(Message(role="tool", parts=tuple(map(_build_result, content, pending))))
             pending = []
     if not messages or messages[-1].role not in ("user", "tool"):
         raise UsageError(f"{where}: 'turns' end with what the user says or with results")
@@ -54,9 +56,8 @@ def _parse_turn(turn: Any, number: int, where: str) -> tuple[str, Any]:
     """Return what kind of turn it is, and its content: a text, or a list."""
     if isinstance(turn, dict) and len(items := list(cast("dict[str, Any]", turn).items())) == 1:
         kind, content = items[0]
-        if kind in ("user", "reply") and isinstance(content, str):
-            return kind, content
-        if kind in ("results", "calls") and isinstance(content, list) and (content or kind == "results"):
+        types: dict[str, type] = {"user": str, "reply": str, "calls": list, "results": list}
+        if type(content) is types.get(kind) and (content or kind != "calls"):
             return kind, content
     raise UsageError(f"{where}: turn {number} is not one of 'user', 'calls', 'results' and 'reply'")
 
@@ -69,12 +70,6 @@ def _parse_call(value: Any, call_id: str, specs: Sequence[ToolSpec], where: str)
     if not any(spec.name == name for spec in specs):
         raise UsageError(f"{where}: {name!r} is called in 'turns', and is none of the tools")
     return ToolCall(id=call_id, name=name, arguments=cast("dict[str, Any]", arguments))
-
-
-def _build_results(results: Sequence[Any], calls: Sequence[ToolCall], where: str) -> Message:
-    if len(results) != len(calls):
-        raise UsageError(f"{where}: there are {len(results)} results for {len(calls)} calls")
-    return Message(role="tool", parts=tuple(map(_build_result, results, calls)))
 
 
 def _build_result(value: Any, call: ToolCall) -> Result:

@@ -72,8 +72,6 @@ def read_field_rows(*, measured: bool, folder: Path = FIELD_FOLDER) -> Iterator[
 FOLLOW_UP_SUFFIX = re.compile(r"#\d+$")
 """The end of the id of a follow-up."""
 
-ROLES = ("system", "user", "assistant")
-
 QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "turns", "expected", "reply"})
 EXPECTED_KEYS = frozenset({"name", "arguments", "optional", "after", "returns"})
 
@@ -200,7 +198,7 @@ def _parse_messages(value: Any, where: str) -> tuple[Message, ...]:
             case {"role": ("system" | "user" | "assistant") as role, "content": str(text)}:
                 messages.append(Message(role=role, parts=(Text(text=text),)))
             case _:
-                raise UsageError(f"{where}: a message has a 'role' ({', '.join(ROLES)}) and a 'content', a text")
+                raise UsageError(f"{where}: a message has a 'role' (system, user, assistant) and a 'content', a text")
     if not messages:
         raise UsageError(f"{where}: a question needs 'messages'")
     return tuple(messages)
