@@ -7,6 +7,10 @@ all outcomes that threads have left meanwhile.
 Exceptions of tools stay in the process: the executor keeps them by the id of the call, and facts never hold them. A
 stand-in for a recorded tool that was not recorded with these arguments ends the run (`ReplayMiss`), since a result
 would tell only the model.
+
+A function that came back within a tenth of a millisecond when it last ran (`Tool.is_quick`) shares a thread with the
+others of its kind that are called together, and the event loop waits for them for a moment. A run of five rounds of one
+such call takes 18 % less CPU so, and one of eight calls at once 10 % less (`bench/over_http.py`).
 """
 
 import asyncio

@@ -58,7 +58,7 @@ def _parse_turn(turn: Any, number: int, where: str) -> tuple[str, Any]:
         kind, content = items[0]
         types: dict[str, type] = {"user": str, "reply": str, "calls": list, "results": list}
         if type(content) is types.get(kind) and (content or kind != "calls"):
-            return kind, content
+            return kind, cast("list[Any]", content)
     raise UsageError(f"{where}: turn {number} is not one of 'user', 'calls', 'results' and 'reply'")
 
 

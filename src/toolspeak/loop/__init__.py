@@ -8,8 +8,8 @@ actions, and a run can be resumed from its facts. It imports `values` and `tools
 
 Start reading at `decide.py`. To add:
 - a limit, a guard, a rule of the loop: `decide.py`, with its sentence in `words.py`
-- how a fact changes the state: a function and its line in `_CHANGES`, both in `reduce.py`; what the state holds: `state.py`
-- what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history`, `words.py`
+- how a fact changes the state: a function and its line in `_CHANGES` in `reduce.py`; what the state holds: `state.py`
+- what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history` there
 - what the model can read again of it: `recall.py`
 - what an argument may refer to: `references.py`
 """

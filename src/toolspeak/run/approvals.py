@@ -70,24 +70,17 @@ class UnansweredCalls:
 
     Attributes:
         calls: The calls that wait; the run pauses when there are some.
+        inside: The calls of inner runs that wait, by the ids of the calls that made these runs.
     """
 
     def __init__(self) -> None:
         self.calls: tuple[ToolCall, ...] = ()
-        self._inside: dict[str, tuple[ToolCall, ...]] = {}
-
-    def add_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
-        """Note that the inner run of a call waits for somebody to allow `calls`."""
-        self._inside[call_id] = calls
-
-    def forget_inside(self, call_id: str) -> None:
-        """Forget the inner run of a call that was cancelled."""
-        self._inside.pop(call_id, None)
+        self.inside: dict[str, tuple[ToolCall, ...]] = {}
 
     def has_paused(self, turn: Turn) -> bool:
         """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait."""
-        if not self.calls and self._inside and not turn.is_open and not set(turn.running_ids) - self._inside.keys():
-            self.calls = tuple(call for calls in self._inside.values() for call in calls)
+        if not self.calls and self.inside and not turn.is_open and not set(turn.running_ids) - self.inside.keys():
+            self.calls = tuple(call for calls in self.inside.values() for call in calls)
         return bool(self.calls)
 
     def build_pause(self, facts: Sequence[Fact]) -> RunPaused:
@@ -102,12 +95,7 @@ class UnansweredCalls:
 
 
 def build_questions(calls: Sequence[ToolCall], toolbox: Toolbox | None) -> list[ApprovalNeeded]:
-    """Return the facts that somebody must be asked about calls.
-
-    Args:
-        calls: The calls.
-        toolbox: The tools that would run, if an answer is bound to them: in a durable run it may come after a deploy.
-    """
+    """Return the facts that somebody must be asked about calls. An answer is bound to the tools that are given."""
     return [ApprovalNeeded(call=call, digest="" if toolbox is None else _digest(call, toolbox)) for call in calls]
 
 

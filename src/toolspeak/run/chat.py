@@ -55,7 +55,9 @@ class Chat(Runnable[T_co]):
             UsageError: The run went on from other messages than those that the conversation has now.
         """
         started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
-        if started is not None and not _is_continued(self.messages, started.messages):
+        before, after = drop_system(self.messages), drop_system(() if started is None else started.messages)
+        # System prompts may change between runs.
+        if started is not None and (len(after) <= len(before) or after[: len(before)] != before):
             raise UsageError(
                 "the run is not the next one of this conversation, which has other messages now; resume it with "
                 "agent.chat(messages).resume(…), with the messages that the conversation had before the run"
@@ -90,12 +92,6 @@ class Chat(Runnable[T_co]):
         if not self.dropped:
             self.compacted = outcome.compacted
             self._earlier = next((fact for fact in outcome.facts if isinstance(fact, RunStarted)), None)
-
-
-def _is_continued(messages: tuple[Message, ...], longer: tuple[Message, ...]) -> bool:
-    """Whether a run that began with `longer` goes on from `messages`. System prompts may change between runs."""
-    before, after = drop_system(messages), drop_system(longer)
-    return len(after) > len(before) and after[: len(before)] == before
 
 
 def extend_conversation(

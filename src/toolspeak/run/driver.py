@@ -303,7 +303,7 @@ class Driver:
                 self._calls.start(calls, self.state.results, self.state.turn.number)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
-                    self._unanswered.forget_inside(call_id)
+                    self._unanswered.inside.pop(call_id, None)
                     self._calls.cancel(call_id)
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
@@ -339,14 +339,16 @@ class Driver:
         if isinstance(planned, str):
             self._apply(Interrupted(cause="context", detail=planned))
         elif needs_summary(planned):
+
+            async def write_summary() -> None:
+                current = self.speaker.models.current
+                self._inbox.put(await self.speaker.compactor.write_summary(self.state, planned, current))
+
             self.speaker.compactor.is_busy = True
-            self._tasks.start(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
+            self._tasks.start(self._end_on_failure(write_summary, "the summary"))
         else:
             self._apply(planned)
         return True
-
-    async def _write_summary(self, planned: Compacted) -> None:
-        self._inbox.put(await self.speaker.compactor.write_summary(self.state, planned, self.speaker.models.current))
 
     # Approval
 
@@ -409,7 +411,7 @@ class Driver:
 
     def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
         """Note that the inner run of a call waits for somebody to allow `calls`."""
-        self._unanswered.add_inside(call_id, calls)
+        self._unanswered.inside[call_id] = calls
         self._inbox.wake()
 
     # The end

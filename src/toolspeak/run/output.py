@@ -89,7 +89,11 @@ class _OutputTool(Tool[..., Any]):
 
     def __init__(self, kind: Any, adapter: "TypeAdapter[Any]") -> None:
         parameters = _list_parameters(kind)
-        self._build: Callable[..., Any] = (lambda answer: answer) if parameters is None else kind
+
+        def return_answer(answer: Any) -> Any:
+            return answer
+
+        self._build: Callable[..., Any] = return_answer if parameters is None else kind
 
         def answer(**values: Any) -> Any:
             return adapter.dump_python(self._build(**values), mode="json", by_alias=True)

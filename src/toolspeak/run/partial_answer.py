@@ -2,6 +2,15 @@
 
 Each call that gives the answer is an *attempt*. Within an attempt, values are only added. An attempt is dropped if its
 call is refused, is quoted, or belongs to an answer that is taken back; the next attempt begins with nothing.
+
+The JSON is read strictly: at the first thing that is not JSON, or that may mean something else once the call is whole
+(a key twice, a key that is no parameter), reading stops and what was read stays. A number or a word such as `true` is
+complete when the character after it has arrived. Each character is read once.
+
+A value is shown only if nothing can change it later. Each value goes through all that the whole answer goes through
+(coercion, validation, its JSON form and back), as the only field of a model made for it. Held back until the answer is
+accepted are the values that a function of the user's sees again, with the rest of the answer or as JSON: fields with a
+`field_validator`, and all fields of a type with a `model_validator`, a `__post_init__` or the like.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,13 +40,6 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import ToolResult
-
-# Reads the JSON arguments of a call while they arrive, and keeps the values that are complete.
-#
-# The text is read strictly: at the first thing that is not JSON, or that may mean something else once the call is whole
-# (a key twice, a key that is no parameter), reading stops and what was read stays. A number or a word such as `true` is
-# complete when the character after it has arrived. Each character is read once.
-
 
 REFERENCE_MARK = '"$'
 """Stands in the JSON of an argument that refers to the result of another call."""
@@ -175,14 +177,6 @@ class ArgumentReader(StrictJsonReader):
             raise ReadingStopped from None
 
 
-# How a typed answer grows while it arrives: which of its values may be shown before the whole answer is there.
-#
-# A value is shown only if nothing can change it later. Each value goes through all that the whole answer goes through
-# (coercion, validation, its JSON form and back), as the only field of a model made for it. Held back until the answer
-# is accepted are the values that a function of the user's sees again, with the rest of the answer or as JSON: fields
-# with a `field_validator`, and all fields of a type with a `model_validator`, a `__post_init__` or the like.
-
-
 MODEL_HOOKS = ("__init__", "__new__", "model_post_init", "__get_pydantic_core_schema__", "__setattr__")
 """Methods of a model that may change any of its fields."""
 
@@ -276,15 +270,12 @@ def _container_growth(annotation: Any, config: ConfigDict | None) -> Growth | No
         return Growth(kind="items", item=Slot(load=_Loader(ANSWER, args[0], config)))
     if origin is dict and len(args) == 2 and args[0] is str:
         return Growth(kind="entries", item=Slot(load=_Loader(ANSWER, args[1], config)))
-    if _is_typed_dict(annotation) and not hasattr(annotation, "__pydantic_config__"):
+    # A typed dict of `typing` or of `typing_extensions`; only the first is known to `typing.is_typeddict`.
+    is_typed_dict = isinstance(annotation, type) and hasattr(cast("Any", annotation), "__required_keys__")
+    if is_typed_dict and not hasattr(annotation, "__pydantic_config__"):
         hints = get_type_hints(annotation, include_extras=True)
         return Growth(kind="fields", slots={name: _slot(name, _unqualified(hint)) for name, hint in hints.items()})
     return None
-
-
-def _is_typed_dict(annotation: Any) -> bool:
-    # Of `typing` or of `typing_extensions`; only the first is known to `typing.is_typeddict`.
-    return isinstance(annotation, type) and hasattr(cast("Any", annotation), "__required_keys__")
 
 
 def _only_describes(metadata: Any) -> bool:
@@ -357,12 +348,7 @@ class PartialAnswer:
     """Follows the typed answer of a run through its events."""
 
     def __init__(self, output: Output, facts: Iterable[Fact] = ()) -> None:
-        """Prepare to follow.
-
-        Args:
-            output: The type of the answer.
-            facts: The facts of the run so far, if it is resumed.
-        """
+        """Prepare to follow an answer of that type, in a run that may have facts already."""
         self._output = output
         self._in_text = False
         self._is_one_value = list_fields(output.kind) is None

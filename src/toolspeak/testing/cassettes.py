@@ -62,7 +62,12 @@ def cassette(
     else:
         cure = "record it anew with mode='record', or delete the file"
         player = TapePlayer(load_tape(file), str(file), cure=cure)
-        made = [_replay(each, player, realtime=realtime) for each in models]
+        made = [
+            replay_named_model(each, find_model, player, realtime=realtime)
+            if isinstance(each, str)
+            else replay_model(each, player, realtime=realtime)
+            for each in models
+        ]
     return made[0] if isinstance(model, str) or not isinstance(model, Sequence) else tuple(made)
 
 
@@ -80,9 +85,3 @@ def _must_record(file: Path, mode: str, *, is_given: bool) -> bool:
         origin = "" if is_given else f" ({MODE_VARIABLE}=replay)"
         raise UsageError(f"there is no cassette {file}, and nothing may be recorded{origin}; record it: mode='once'")
     return mode == "record" or not is_there
-
-
-def _replay(model: str | Model, player: TapePlayer, *, realtime: bool) -> Model:
-    if isinstance(model, str):
-        return replay_named_model(model, find_model, player, realtime=realtime)
-    return replay_model(model, player, realtime=realtime)

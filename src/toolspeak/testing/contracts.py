@@ -13,7 +13,7 @@ Without pytest, `MySuite().run()` does the same. A broken rule is an `AssertionE
 
 import asyncio
 import random
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Protocol, cast
@@ -50,9 +50,6 @@ class Contract:
         for name in names:
             getattr(type(self)(), name)()
         return names
-
-
-# `StoreContract`: what a store must do from which runs are resumed.
 
 
 ODD_TEXT = "é 😀 \u2028 \x00 \\ \" ' {} \r\n\tend"
@@ -150,9 +147,6 @@ def _compare(loaded: Iterable[Fact], facts: Sequence[Fact]) -> None:
     require(len(found) == len(facts), f"{len(facts)} facts were recorded, and {len(found)} came back")
 
 
-# `ModelContract`: what a model must do that other code asks.
-
-
 class ModelContract(Contract):
     """What a model must do. Derive from it, and write `make_model`; each test makes a model of its own.
 
@@ -185,7 +179,7 @@ class ModelContract(Contract):
     def test_an_answer_ends_with_its_answer(self) -> None:
         """The last piece is the `Answer`, and the only one, whether the answer is streamed or not."""
         for stream in (True, False):
-            pieces = self._run(self._collect(self._request(stream=stream)))
+            pieces = asyncio.run(self._collect(self._request(stream=stream)))
             answers = [piece for piece in pieces if isinstance(piece, Answer)]
             require(bool(answers) and pieces[-1] is answers[-1], "the last piece is no Answer")
             require(len(answers) == 1, f"an answer has one Answer, and this one has {len(answers)}")
@@ -193,26 +187,41 @@ class ModelContract(Contract):
 
     def test_the_pieces_are_the_answer(self) -> None:
         """What was streamed is the beginning of what the `Answer` holds."""
-        pieces = self._run(self._collect(self._request()))
+        pieces = asyncio.run(self._collect(self._request()))
         streamed = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
         whole = "".join(_text_of(piece) for piece in pieces if isinstance(piece, Answer))
         require(whole.startswith(streamed), f"the pieces say {streamed!r}, and the Answer says {whole!r}")
 
     def test_closing_early_leaves_nothing_running(self) -> None:
         """A run that is stopped closes the answer; the model then ends what it has begun."""
-        left = self._run(self._close_early())
+
+        async def close_early() -> list[str]:
+            before = asyncio.all_tasks()
+            answer = self.make_model().ask(self._request())
+            async for _ in answer:
+                break
+            await answer.aclose()
+            await asyncio.sleep(0)
+            return [task.get_name() for task in asyncio.all_tasks() - before]
+
+        left = asyncio.run(close_early())
         require(not left, f"after aclose() these tasks still run: {', '.join(sorted(left))}")
 
     def test_two_answers_at_once(self) -> None:
         """A model serves any number of runs at the same time."""
-        for pieces in self._run(self._ask_twice()):
+
+        async def ask_twice() -> Sequence[list[Piece]]:
+            model = self.make_model()
+            return await asyncio.gather(*(self._collect(self._request(), model) for _ in range(2)))
+
+        for pieces in asyncio.run(ask_twice()):
             require(isinstance(pieces[-1], Answer), "of two answers at once, one has no Answer")
 
     def test_it_works_in_one_event_loop_after_another(self) -> None:
         """A model outlives the event loop in which it was first asked."""
         model = self.make_model()
         for _ in range(2):
-            pieces = self._run(self._collect(self._request(), model))
+            pieces = asyncio.run(self._collect(self._request(), model))
             require(isinstance(pieces[-1], Answer), "in a second event loop there is no Answer")
 
     def test_an_agent_can_use_it(self) -> None:
@@ -228,7 +237,7 @@ class ModelContract(Contract):
             return
         for stream in (True, False):
             try:
-                self._run(self._collect(self._request(stream=stream), model))
+                asyncio.run(self._collect(self._request(stream=stream), model))
             except ModelError:
                 continue
             except Exception as error:
@@ -240,9 +249,6 @@ class ModelContract(Contract):
         shown: Shown = dialect(name).render((), [user(self.prompt)])
         return Request(shown=shown, dialect=name, stream=stream)
 
-    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run(coroutine)
-
     async def _collect(self, request: Request, model: Model | None = None) -> list[Piece]:
         answer = (model or self.make_model()).ask(request)
         try:
@@ -250,25 +256,9 @@ class ModelContract(Contract):
         finally:
             await answer.aclose()
 
-    async def _close_early(self) -> list[str]:
-        before = asyncio.all_tasks()
-        answer = self.make_model().ask(self._request())
-        async for _ in answer:
-            break
-        await answer.aclose()
-        await asyncio.sleep(0)
-        return [task.get_name() for task in asyncio.all_tasks() - before]
-
-    async def _ask_twice(self) -> Sequence[list[Piece]]:
-        model = self.make_model()
-        return await asyncio.gather(*(self._collect(self._request(), model) for _ in range(2)))
-
 
 def _text_of(answer: Answer) -> str:
     return "".join(part.text for part in answer.parts if isinstance(part, Text))
-
-
-# `DialectContract`: what a dialect must do.
 
 
 ADD = ToolSpec(
@@ -290,21 +280,7 @@ TOOLS = (ADD, NOTE)
 
 FRAGMENTS = (
     *("add", "note", "(", ")", "{", "}", "[", "]", '"', "'", ":", ",", "\n", "\n\n", " ", "\\", "```", "```json\n"),
-    *(
-        "first",
-        "second",
-        "text",
-        "1",
-        "2.5",
-        "-",
-        "null",
-        "<tool_call>",
-        "</tool_call>",
-        "<think>",
-        "</think>",
-        "é",
-        "😀",
-    ),
+    *"first second text 1 2.5 - null <tool_call> </tool_call> <think> </think> é 😀".split(),
 )
 """What random texts are made of."""
 

@@ -88,21 +88,16 @@ def calls(
         UsageError: A call is not a pair of a name and arguments.
     """
     for each in cast("tuple[object, ...]", named):
-        if not _is_named_call(each):
-            raise UsageError(
-                "a call is a pair of a name and a dict of arguments, so write "
-                f'calls(("get_weather", {{"city": "Oslo"}}), …), not {each!r} among the calls'
-            )
+        match each:
+            case (str(), Mapping()):
+                pass
+            case _:
+                raise UsageError(
+                    "a call is a pair of a name and a dict of arguments, so write "
+                    f'calls(("get_weather", {{"city": "Oslo"}}), …), not {each!r} among the calls'
+                )
     tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
     return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers, usage=usage)
-
-
-def _is_named_call(given: object) -> bool:
-    match given:
-        case (str(), Mapping()):
-            return True
-        case _:
-            return False
 
 
 def gives(value: Any) -> ScriptedReply:
@@ -190,7 +185,9 @@ class ScriptedModel:
                 f"the script has {len(self._script)} lines, and a further one was asked for{_hint(request)}"
             )
         line = self._script[answered]
-        reply = _make_reply(line, request)
+        if not isinstance(line, ScriptedReply):
+            line = says(line) if isinstance(line, str) else line(request) if callable(line) else gives(line)
+        reply = line
         sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
         rendered = RenderedReply(reply, find_dialect(request.dialect, reply), self._chunk, sizes)
         await asyncio.sleep(reply.after)
@@ -207,14 +204,6 @@ class ScriptedModel:
             raise reply.error
         await asyncio.sleep(reply.lingers)
         yield [rendered.answer()]
-
-
-def _make_reply(line: Line, request: Request) -> ScriptedReply:
-    if isinstance(line, ScriptedReply):
-        return line
-    if isinstance(line, str):
-        return says(line)
-    return line(request) if callable(line) else gives(line)
 
 
 class RenderedReply:

@@ -4,8 +4,8 @@ function ── signature.py ── docstring.py ── types.py, schema.py ─�
                                                                       │
 JSON arguments ── arguments.py ──► the function ──► results.py ──► JSON
 
-It imports `values` only (`discovery.py` also `settings.plugins`); pydantic and griffe with the first function that needs
-them. To add:
+It imports `values` only (`discovery.py` also `settings.plugins`); pydantic and griffe with the first function that
+needs them. To add:
 - a kind of callable: `signature.py`; a docstring style: `docstring.py`
 - a type that needs no pydantic: `types.py`, with the property in `tests/tools/test_plain_types.py`; any other type:
   `pydantic_types.py`; how a schema is made short for a model: `schema.py`

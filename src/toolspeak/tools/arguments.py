@@ -2,6 +2,10 @@
 
 Validate; if that fails, coerce by the schema and validate again; if that fails too, explain what is wrong in words that
 a model can act on. No other error than `InvalidArguments` leaves this module, whatever a user's validator raises.
+
+pydantic tries each alternative of a union on everything below it. For a recursive union that is exponential in the
+depth of the value: fifteen levels take seconds, in which nothing else runs. So the attempts are counted first, which
+needs none of them: each part of the value has one count for each schema.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,13 +33,6 @@ from toolspeak.values.validation import (
     is_valid,
     nearest,
 )
-
-# How much work pydantic has with the arguments of a call, counted before it begins.
-#
-# pydantic tries each alternative of a union on everything below it. For a recursive union that is exponential in the
-# depth of the value: fifteen levels take seconds, in which nothing else runs. The attempts can be counted without
-# making them, since each part of the value has one count for each schema.
-
 
 MAX_ATTEMPTS = 100_000
 """Attempts of pydantic that are allowed for a value that is valid under the schema."""

@@ -187,11 +187,7 @@ def _extend_path(folder: Path) -> Generator[None]:
         yield
     finally:
         with suppress(ValueError):  # the file may have removed it itself
-            _remove_last(str(folder))
-
-
-def _remove_last(entry: str) -> None:
-    del sys.path[len(sys.path) - 1 - sys.path[::-1].index(entry)]  # an earlier one is not ours
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(str(folder))]  # an earlier one is not ours
 
 
 @contextmanager
@@ -218,7 +214,8 @@ def _collect_tools(modules: list[ModuleType]) -> Toolbox:
         for name, item in list(vars(module).items()):
             if id(item) in tools or not (_is_tool(item) or inspect.isfunction(item)):
                 continue
-            if _is_helper(item, homes):
+            # A function of toolspeak, such as `tool`, in a module that uses it: nobody misses that.
+            if inspect.isfunction(item) and item.__module__ not in homes and item.__module__.startswith("toolspeak."):
                 continue
             made = _make_tool(name, item, homes, module.__name__)
             if isinstance(made, Skipped):
@@ -226,12 +223,6 @@ def _collect_tools(modules: list[ModuleType]) -> Toolbox:
             else:
                 tools[id(item)] = made
     return Toolbox(tools.values(), skipped=skipped)
-
-
-def _is_helper(item: Any, homes: set[str]) -> bool:
-    """Whether an item is a function of toolspeak, such as `tool`, in a module that uses it: nobody misses that."""
-    package = __name__.partition(".")[0]
-    return inspect.isfunction(item) and item.__module__ not in homes and item.__module__.partition(".")[0] == package
 
 
 def _is_tool(item: Any) -> TypeGuard[Tool[..., Any]]:

@@ -1,8 +1,11 @@
 """Reads a docstring: the description, a text for each parameter, and a text for the result.
 
-The style (Google, NumPy or Sphinx) is recognised by the heading of a section, and griffe parses the sections, unless
-they are plain enough for `google_sections.py`. A docstring without sections is a description and is not parsed at all.
-griffe is imported with the first docstring that needs it.
+The style (Google, NumPy or Sphinx) is recognised by the heading of a section, and griffe parses the sections. A
+docstring without sections is a description and is not parsed at all.
+
+Most docstrings are a description, then `Args:` with one entry for each parameter. Such a docstring is read without
+griffe, which takes an eighth of the start of a small program to import. Whatever else a docstring holds (another
+section, an example, a list of results, an odd indent), it is left to griffe as a whole.
 """
 
 import inspect
@@ -10,13 +13,6 @@ import re
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolspeak.values.frozen import frozen
-
-# Reads plain Google docstrings, without griffe.
-#
-# Most docstrings are a description, then `Args:` with one entry for each parameter. Such a docstring is read here in a
-# fraction of the time, and without importing griffe. Whatever else a docstring holds (another section, an example, a
-# list of results, an odd indent), it is left to griffe as a whole.
-
 
 INDENT = "    "
 
@@ -115,13 +111,11 @@ def read_docstring(docstring: str | None) -> ParsedDocstring:
     for style, pattern in STYLE_PATTERNS:
         if pattern.search(text):
             plain = read_plain_sections(text) if style == "google" else None
-            return parse_sections(text, style) if plain is None else _join_lines(*plain)
+            if plain is None:
+                return parse_sections(text, style)
+            joined = {name: _join_wrapped_lines(text) for name, text in plain.parameters.items()}
+            return ParsedDocstring(description=plain.description, parameters=joined)
     return ParsedDocstring(description=text, parameters={})
-
-
-def _join_lines(description: str, parameters: dict[str, str]) -> ParsedDocstring:
-    joined = {name: _join_wrapped_lines(text) for name, text in parameters.items()}
-    return ParsedDocstring(description=description, parameters=joined)
 
 
 def parse_sections(text: str, style: Style) -> ParsedDocstring:

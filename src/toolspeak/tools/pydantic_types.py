@@ -1,4 +1,10 @@
-"""From an annotation to its JSON schema and validator, by pydantic: one `TypeAdapter` for each annotation."""
+"""From an annotation to its JSON schema and validator, by pydantic: one `TypeAdapter` for each annotation.
+
+Below Python 3.12 pydantic refuses a `typing.TypedDict` and asks for the one of typing_extensions, since the first does
+not keep its bases. A tool needs the fields only. So each such class is replaced, wherever it stands in an annotation,
+by a copy that pydantic accepts: same name, docstring and fields, all names in the fields resolved. A value of a
+TypedDict is a plain dict, so the copy is never seen.
+"""
 
 import sys
 from functools import cache, partial
@@ -12,14 +18,6 @@ from pydantic_core import core_schema, to_jsonable_python
 from toolspeak.tools.schema import TypeInfo, UnusableType, ValueValidator, drop_enum_names, simplify_schema
 from toolspeak.values.coercion import ENUM_NAMES
 from toolspeak.values.spec import Schema
-
-# `typing.TypedDict` in annotations, on Python 3.11.
-#
-# Below Python 3.12 pydantic refuses a `typing.TypedDict` and asks for the one of typing_extensions, since the first
-# does not keep its bases. A tool needs the fields only. So each such class is replaced, wherever it stands in an
-# annotation, by a copy that pydantic accepts: same name, docstring and fields, all names in the fields resolved. A
-# value of a TypedDict is a plain dict, so the copy is never seen.
-
 
 PYDANTIC_TAKES_ALL = sys.version_info >= (3, 12)
 

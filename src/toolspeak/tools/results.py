@@ -55,7 +55,10 @@ def output_value(result: Any) -> Json:
     survey = _Survey()
     size = survey.measure(result)
     if survey.is_too_large(size):
-        return _describe_too_large(size)
+        count, unit = (size.chars, "characters") if size.chars > MAX_CHARS else (size.nodes, "values")
+        # Of an astronomical number only the magnitude is shown; Python refuses to write more than 4,300 digits.
+        words = f"{count:,}" if count < 10**15 else f"more than 10^{count.bit_length() * 3 // 10 - 1}"
+        return f"… (too large to show: {words} {unit})"
     try:
         if not survey.has_iterator:
             from pydantic_core import to_jsonable_python  # imported with the first result that needs it
@@ -169,13 +172,6 @@ def _get_children_safely(value: Any) -> list[Any]:
         return list(_get_children(value))
     except Exception:  # a part that cannot be looked at is shown as a whole
         return []
-
-
-def _describe_too_large(size: Size) -> str:
-    count, unit = (size.chars, "characters") if size.chars > MAX_CHARS else (size.nodes, "values")
-    # Of an astronomical number only the magnitude is shown; Python refuses to write more than 4,300 digits.
-    words = f"{count:,}" if count < 10**15 else f"more than 10^{count.bit_length() * 3 // 10 - 1}"
-    return f"… (too large to show: {words} {unit})"
 
 
 def _get_children(value: Any) -> Iterable[Any]:

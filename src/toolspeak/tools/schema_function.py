@@ -39,20 +39,17 @@ def build_signature(function: Callable[..., Any], name: str) -> Signature:
     """Return the signature of a function that has a description: its parameters are in the schema."""
     if not TOOL_NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be the name of a tool (ASCII letters, digits, _ . -, at most 64)")
+    parameters = inspect.signature(function).parameters.values()
+    takes_position = any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters)
     return Signature(
         name=name,
         docstring=None,
         parameters=(),
-        context=0 if _takes_position(function) else None,
+        context=0 if takes_position else None,
         deps_type=None,
         returns=NO_DEFAULT,
         is_async=inspect.iscoroutinefunction(function),
     )
-
-
-def _takes_position(function: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(function).parameters.values()
-    return any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters)
 
 
 @dataclass(frozen=True, slots=True)

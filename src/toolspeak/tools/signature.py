@@ -76,7 +76,7 @@ class Signature:
 def read_signature(function: Callable[..., Any], name: str | None = None) -> Signature:
     """Read the signature of a function, method, partial or callable object."""
     bare, bound = _unwrap_partial(function)
-    label = name or _get_name(bare)
+    label = name or getattr(bare, "__name__", None) or type(bare).__name__
     if inspect.isclass(bare):
         raise UsageError(f"{label} is a class; write a function that makes one and give that")
     if not TOOL_NAME.fullmatch(label):
@@ -101,7 +101,9 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
             deps_type = _find_deps_type(hint)
         else:
             parameters.append(_read_parameter(parameter, hint, label))
-    _refuse_same_keys(parameters, label)
+    keys = [parameter.key for parameter in parameters]
+    if same := next((key for key in keys if keys.count(key) > 1), None):
+        raise UsageError(f"{label}: two parameters are called {same!r}; change the alias of one")
     return Signature(
         name=label,
         docstring=_get_docstring(bare),
@@ -120,10 +122,6 @@ def _unwrap_partial(function: Callable[..., Any]) -> tuple[Callable[..., Any], s
         bound |= function.keywords.keys()
         function = cast("Callable[..., Any]", function.func)
     return function, bound
-
-
-def _get_name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", None) or type(function).__name__
 
 
 def _get_docstring(function: Callable[..., Any]) -> str | None:
@@ -256,11 +254,3 @@ def _keep_type_metadata(field: "FieldInfo") -> "FieldInfo":
     plain.exclude = plain.deprecated = plain.frozen = plain.validate_default = None
     plain.repr = True
     return plain
-
-
-def _refuse_same_keys(parameters: list[Parameter], label: str) -> None:
-    seen: set[str] = set()
-    for parameter in parameters:
-        if parameter.key in seen:
-            raise UsageError(f"{label}: two parameters are called {parameter.key!r}; change the alias of one")
-        seen.add(parameter.key)

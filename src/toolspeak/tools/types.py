@@ -1,6 +1,10 @@
 """From an annotation to its JSON schema and validator.
 
-A plain type (`plain_types.py`) needs no pydantic, which is imported with the first other type (`pydantic_types.py`).
+The plain types of JSON, and lists, dicts, unions and choices made of them, need no pydantic: their schema is known, and
+a value that is exactly of the type is valid as it is. Any other value (`"21"` for an `int`) is left to pydantic, which
+is imported then, or with the first other type (`pydantic_types.py`). So a program whose tools take plain types starts
+in three quarters of the time.
+
 What was found is kept for each annotation: a thousand functions that take a `str` share one validator.
 """
 
@@ -11,12 +15,6 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, cast, 
 
 from toolspeak.tools.schema import TypeInfo
 from toolspeak.values.spec import Schema
-
-# Types that need no pydantic: the plain types of JSON, and lists, dicts, unions and choices made of them.
-#
-# Their schema is known, and a value that is exactly of the type is valid as it is. Any other value (`"21"` for an
-# `int`) is left to pydantic, which is imported then. So a program whose tools take plain types starts in half the time.
-
 
 LEFT_TO_PYDANTIC = object()
 """What stands for a value that is not exactly of a type."""
@@ -120,12 +118,9 @@ def _build_union(members: list[PlainType]) -> PlainType:
                 return taken
         return LEFT_TO_PYDANTIC
 
-    schemas = sorted((member.schema for member in members), key=_is_null)  # pydantic puts it last, too
+    # pydantic puts null last, too
+    schemas = sorted((member.schema for member in members), key=lambda schema: schema.get("type") == "null")
     return PlainType({"anyOf": schemas}, take)
-
-
-def _is_null(schema: Schema) -> bool:
-    return schema.get("type") == "null"
 
 
 def _build_list(item: PlainType) -> PlainType:
@@ -171,7 +166,8 @@ def read_return_schema(annotation: Any) -> Schema | None:
 @lru_cache(maxsize=4096)
 def _read_type(annotation: Any, spelling: str) -> TypeInfo:
     if (plain := find_plain_type(annotation)) is not None:
-        return _build_plain_info(annotation, plain)
+        validator = PlainValidator(annotation, plain.take)
+        return TypeInfo(validator, validator.dump, plain.schema, {})
     from toolspeak.tools.pydantic_types import read_pydantic_type
 
     return read_pydantic_type(annotation)
@@ -184,11 +180,6 @@ def _read_return_schema(annotation: Any, spelling: str) -> Schema | None:
     from toolspeak.tools.pydantic_types import read_pydantic_return_schema
 
     return read_pydantic_return_schema(annotation)
-
-
-def _build_plain_info(annotation: Any, plain: PlainType) -> TypeInfo:
-    validator = PlainValidator(annotation, plain.take)
-    return TypeInfo(validator, validator.dump, plain.schema, {})
 
 
 def _is_hashable(annotation: Any) -> bool:
