@@ -117,7 +117,7 @@ def _describe(span: TraceSpan) -> str:
     if attributes.get(names.UNFINISHED):
         words.append("unfinished")
     if span.is_error:
-        words.append(f"error: {attributes.get("error.type")}")
+        words.append(f"error: {attributes.get('error.type')}")
     return escape_line(", ".join(words))
 
 
