@@ -182,6 +182,7 @@ def test_a_run_is_started_shown_and_listed(client: Client) -> None:
 
 def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "DISCARD_TIMEOUT_SECONDS", 0.1)
+
     def refuse(**body: Any) -> str:
         answer = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", **body})
         assert answer.status == 400
