@@ -5,9 +5,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import RUNS_ALL
 from tests.growth import assert_linear
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import app
@@ -68,7 +69,6 @@ styles: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
 
 
 @given(answers, sizes, styles)
-@settings(max_examples=150, deadline=None)
 def test_each_prefix_is_one_of_the_whole(answer: tuple[Any, Any], sizes: list[int], style: dict[str, Any]):
     schema, value = answer
     reader = PrefixReader(AnswerSchema(schema, "schema"))
@@ -81,7 +81,6 @@ def test_each_prefix_is_one_of_the_whole(answer: tuple[Any, Any], sizes: list[in
 
 
 @given(answers, sizes, styles, st.sampled_from(["{}", "Well {so}:\n```json\n{}\n```\nBye.", "<think>[{{</think>{}"]))
-@settings(max_examples=150, deadline=None)
 def test_it_is_found_among_other_words(answer: Any, sizes: list[int], style: dict[str, Any], around: str):
     schema, value = answer
     if not value:
@@ -96,7 +95,6 @@ def test_it_is_found_among_other_words(answer: Any, sizes: list[int], style: dic
 
 
 @given(st.text(st.sampled_from('{}[]",:1a \\n')), answers, sizes)
-@settings(max_examples=150, deadline=None)
 def test_whatever_is_written_what_went_out_stays_true(text: str, answer: Any, sizes: list[int]):
     schema = AnswerSchema(answer[0], "schema")
     finder = AnswerFinder(schema)
@@ -113,7 +111,7 @@ def test_whatever_is_written_what_went_out_stays_true(text: str, answer: Any, si
 
 @pytest.mark.parametrize("with_tools", [False, True])
 @given(answers, st.integers(1, 9), st.sampled_from(list(DIALECTS)), st.integers())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30 if RUNS_ALL else 8)
 def test_a_streamed_answer_is_the_plain_one(with_tools: bool, answer: Any, chunk: int, dialect: str, seed: int):
     schema, value = answer
     assume(not (with_tools and "$ref" in str(schema)))  # the script would escape such a key in a call

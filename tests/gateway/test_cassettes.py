@@ -204,6 +204,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path):
         FolderWriter(tmp_path / "file")
 
 
+@pytest.mark.slow
 def test_the_command_records_and_replays(home: Path):
     asks: dict[str, Any] = {"messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}
     config = home / ".config" / "toolspeak" / "config.toml"

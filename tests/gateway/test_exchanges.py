@@ -210,6 +210,7 @@ def test_the_history_is_bounded_in_number_and_bytes():
 # The command
 
 
+@pytest.mark.slow
 def test_the_command_shows_exchanges_and_nothing_else_on_standard_output(home: Path):
     arguments = ["--port", "0", "--model", "there", "--show", "--watch", "--key-env", "GATEWAY_KEY"]
     with started(home, *arguments, GATEWAY_KEY=KEY) as process:

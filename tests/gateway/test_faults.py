@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import RUNS_ALL
 from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
-from toolspeak.gateway import ServedModel, app
+from toolspeak.gateway import ServedModel, app, guard
 from toolspeak.gateway.server import TimeoutProtocol
 from toolspeak.models import RetryPolicy, connect
 from toolspeak.testing import ScriptedModel, breaks, calls, says
@@ -253,6 +254,7 @@ def test_a_client_that_takes_nothing_counts_as_gone():
 # Connections and requests as no client makes them
 
 
+@pytest.mark.slow
 def test_five_hundred_idle_connections_are_borne_and_closed():
     class Brisk(TimeoutProtocol):
         head_timeout = 1.5
@@ -325,7 +327,8 @@ def test_requests_that_are_none_get_one_refusal_and_the_connection_is_closed(dat
     assert b"scripted" not in received
 
 
-def test_a_body_that_is_said_to_be_large_is_not_waited_for():
+def test_a_body_that_is_said_to_be_large_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guard, "DISCARD_TIMEOUT_SECONDS", 0.1)
     received = answer(request(b"content-length: 2147483648\r\n", HI))
     assert received.startswith(b"HTTP/1.1 413 ")
 
@@ -378,9 +381,10 @@ async def canaries(application: Any, numbers: range) -> None:
 
 def test_nothing_of_another_request_is_in_an_answer():
     application = app([served(ScriptedModel([echo], chunk=3), TYPESCRIPT)])
-    asyncio.run(canaries(application, range(500)))
+    asyncio.run(canaries(application, range(500 if RUNS_ALL else 60)))
 
 
+@pytest.mark.slow
 def test_nor_over_sockets_with_an_endpoint_behind():
     with gateway(served(ScriptedModel([echo], chunk=3), TYPESCRIPT)) as behind:
         there = connect("scripted", at=f"{behind}/v1", key="none")
@@ -412,6 +416,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @needs_proc
 def test_ten_thousand_requests_leave_nothing():
@@ -462,6 +467,7 @@ def _named(name: str, model: Any) -> Any:
     return ServedModel(name=name, model=model, dialect=TYPESCRIPT)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_hundreds_over_sockets_leave_nothing(behind: Upstream):
     """Also the connections to the endpoint, whether it ends well, breaks off or is left."""

@@ -231,6 +231,7 @@ def test_a_tracer_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFi
     assert "the tracer failed" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_command_sends_the_spans_of_exchanges(home: Path):
     with receive_spans() as receiver, serving(home, "--model", "there", "--otlp", receiver.url) as (url, _, process):
         answer = httpx.post(f"{url}/v1/chat/completions", json=body(), headers={"traceparent": PARENT}, timeout=60)

@@ -227,6 +227,7 @@ def test_anthropic_alone(streamed: bool):
         assert json.loads(block.text) == REPORT.model_dump()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["json_schema", "json_mode", "function_calling"])
 def test_langchain(method: Any):
     from langchain_openai import ChatOpenAI
@@ -238,6 +239,7 @@ def test_langchain(method: Any):
         assert model.with_structured_output(Report, method=method).invoke(QUESTION) == REPORT
 
 
+@pytest.mark.slow
 def test_langchain_agent_with_tools():
     from langchain.agents import create_agent
     from langchain.agents.structured_output import ProviderStrategy
@@ -252,6 +254,7 @@ def test_langchain_agent_with_tools():
     assert tools.ran == [("get_weather", "Paris")]
 
 
+@pytest.mark.slow
 @both
 def test_openai_agents_with_tools(streamed: bool):
     import agents
@@ -278,6 +281,7 @@ def test_openai_agents_with_tools(streamed: bool):
     assert tools.ran == [("get_weather", "Paris")]
 
 
+@pytest.mark.slow
 @both
 def test_pydantic_ai_with_tools(streamed: bool):
     from pydantic_ai import Agent, NativeOutput

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.cases import RUNS_ALL
 from tests.durable.postgres import temporary_database
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.dispatch import ClaimDispatcher
-from toolspeak.gateway import AccessRules
+from toolspeak.gateway import AccessRules, guard
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.run_routes import run_routes
 from toolspeak.testing import ScriptedModel, calls, says
@@ -25,7 +26,7 @@ from toolspeak.testing import ScriptedModel, calls, says
 from .hosting import hosted
 
 KEY = "a long secret"
-CUTS = int(os.environ.get("TOOLSPEAK_CUTS", "60"))
+CUTS = int(os.environ.get("TOOLSPEAK_CUTS", "60" if RUNS_ALL else "15"))
 """How often the connection is cut; `make test-durable` cuts it 1,000 times."""
 
 SEED = int(os.environ.get("TOOLSPEAK_SEED", "1"))
@@ -179,7 +180,9 @@ def test_a_run_is_started_shown_and_listed(client: Client) -> None:
     assert client.ask("GET", f"/runs?before={shown['created']}&agent=echo").json == {"runs": []}
 
 
-def test_what_cannot_be_started_is_explained(client: Client) -> None:
+def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "DISCARD_TIMEOUT_SECONDS", 0.1)
+
     def refuse(**body: Any) -> str:
         answer = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", **body})
         assert answer.status == 400
@@ -240,6 +243,7 @@ def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Cli
         assert "".join(event.data["text"] for event in seen if event.kind == "text_delta") == "word " * 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [

@@ -3,6 +3,8 @@
 import signal
 from pathlib import Path
 
+import pytest
+
 from toolspeak.durable import Runs
 from toolspeak.values.events import ToolStarted
 
@@ -33,6 +35,7 @@ agents = {
 '''
 
 
+@pytest.mark.slow
 def test_runs_are_served_and_driven_and_parked_when_the_server_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP)
     store = f"sqlite:///{tmp_path}/runs.db"

@@ -144,6 +144,7 @@ def test_the_lines_for_clients_name_the_variable_of_the_key_and_an_address_that_
     )
 
 
+@pytest.mark.slow
 def test_names_aliases_and_pages(home: Path):
     options = ("--alias", "gpt-4o=there", "--allow-origin", "https://Chat.example/", "--strict")
     with serving(home, *options) as (url, _, process):
@@ -168,6 +169,7 @@ def test_a_model_is_served_under_the_name_in_its_address(home: Path):
     assert [each.name for each in found] == [one, other, "n"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_a_connection_that_is_kept(home: Path):
     with serving(home, "--model", "there") as (url, line, process):
         assert "nowhere" not in line
@@ -178,6 +180,7 @@ def test_ctrl_c_does_not_wait_for_a_connection_that_is_kept(home: Path):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_cuts_an_answer_that_has_no_end(tmp_path: Path):
     with upstream() as endless:
         endless.plays = drips(event("more"))
@@ -193,6 +196,7 @@ def test_ctrl_c_cuts_an_answer_that_has_no_end(tmp_path: Path):
         until(lambda: endless.left == 1)
 
 
+@pytest.mark.slow
 def test_others_are_let_in_with_the_key_alone(home: Path):
     options = ("--host", "0.0.0.0", "--model", "there")
     assert "--host 0.0.0.0 can be reached by others, so a key is needed" in refused(home, *options)

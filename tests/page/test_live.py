@@ -94,7 +94,7 @@ def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> No
         run = runs.start_sync("writer", "Write to Ada.")
         begin(process)
         page = tab.page
-        page.goto(hosted.opening_url)
+        hosted.give_cookie(page.context)
         page.goto(f"{hosted.url}/#run=store/{run.id}")
         page.get_by_label("Why the call is refused").fill("not today", timeout=WAIT_MILLISECONDS)
         page.get_by_role("button", name="Refuse").click()

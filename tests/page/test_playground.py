@@ -320,6 +320,7 @@ def test_runs_end_with_the_page(tmp_path: Path) -> None:
         assert outline["live"] is False
 
 
+@pytest.mark.slow
 def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
     (tmp_path / "sky.py").write_text('def look(place: str) -> str:\n    "Look at the sky."\n    return place\n')
     model = "http://user:hunter22@127.0.0.1:9/v1#small"

@@ -55,15 +55,10 @@ encode_answer = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allo
 
 @frozen
 class AnswerResult:
-    """What became of an answer.
+    """What became of an answer: one of the two is empty."""
 
-    Attributes:
-        text: The answer as JSON; empty if there is none.
-        problem: Why there is none, in words for the model; empty if there is one.
-    """
-
-    text: str = ""
-    problem: str = ""
+    text: str = ""  # the answer as JSON
+    problem: str = ""  # why there is none, in words for the model
 
 
 def check_answer(value: Any, schema: AnswerSchema) -> AnswerResult:
@@ -78,24 +73,17 @@ def check_answer(value: Any, schema: AnswerSchema) -> AnswerResult:
 
 
 class PrefixReader(StrictJsonReader):
-    """Reads the JSON of an answer strictly.
-
-    Attributes:
-        is_complete: Whether the answer is complete and valid.
-        has_begun: Whether some of the answer is certain.
-    """
+    """Reads the JSON of an answer strictly."""
 
     def __init__(self, schema: AnswerSchema, *, wrapper: str = "", in_call: bool = False) -> None:
         """Prepare to read.
 
-        Args:
-            schema: The schema.
-            wrapper: The only key of an object that holds the answer; empty if nothing is around the answer.
-            in_call: Whether keys with `$` stand for the results of calls.
+        `wrapper` is the only key of an object that holds the answer; empty if nothing is around the answer. `in_call`
+        says whether keys with `$` stand for the results of calls.
         """
         super().__init__()
-        self.is_complete = False
-        self.has_begun = False
+        self.is_complete = False  # whether the answer is complete and valid
+        self.has_begun = False  # whether some of the answer is certain
         self._pieces: list[str] = []
         self._taken = 0
         self._schema = schema
@@ -249,13 +237,10 @@ class AnswerFinder:
 
     It begins at the first bracket after which some of an answer is certain. What a model thinks aloud between
     `<think>` and `</think>` is no answer.
-
-    Attributes:
-        reader: The reader of the answer that has begun; None while none has.
     """
 
     def __init__(self, schema: AnswerSchema) -> None:
-        self.reader: PrefixReader | None = None
+        self.reader: PrefixReader | None = None  # of the answer that has begun
         self._schema = schema
         self._texts: list[str] = []  # the whole message
         self._length = 0  # of the message before the answer began

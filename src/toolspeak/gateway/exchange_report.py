@@ -28,11 +28,14 @@ It is for people who watch a gateway, and for pages that show it to them. The ke
     seconds     how long the whole took; `first_seconds` until something could be sent, null if nothing could
 
 Headers are not in it, and keys are removed wherever they stand. New keys may be added without another number.
+
+An exchange is reported when it has ended, as one object, so that a line is never half of something; the same object
+serves `--show`, `/exchanges` and the page. `ReportKeeper` writes reports, keeps the last ones (`ExchangeHistory`) and
+traces them.
 """
 
 import json
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
@@ -57,24 +60,22 @@ FORMAT = 1
 CLIENT_LEFT = 499
 """The status of an exchange whose client disconnected before it got the whole answer."""
 
+MAX_KEPT_EXCHANGES = 100
+MAX_KEPT_BYTES = 32_000_000
+"""Bytes of all reports that are kept. The oldest are dropped first; a larger one is kept without its contents."""
+
+SUMMARY_KEYS = ("id", "time", "api", "model", "dialect", "stream", "status", "usage", "notices", "seconds")
+
 
 class ExchangeReport:
-    """Collects what happens in one exchange. `build` returns it.
-
-    Attributes:
-        request: The body of the request.
-        notices: What the client is told of what was left out.
-        is_finished: Whether the exchange has ended, and its report was taken.
-        trace_parent: The header `traceparent` of the request. It is not in the report.
-    """
+    """Collects what happens in one exchange, from the arrival of its request. `build` returns it."""
 
     def __init__(self, request_id: str, api: ServedApiName, path: str, trace_parent: str = "") -> None:
-        """Begin a report when a request to an API has arrived."""
+        self.trace_parent = trace_parent  # the header `traceparent`, which is not in the report
+        self.is_finished = False  # whether the report was taken
+        self.notices = ""  # what the client is told of what was left out
         self._path = path
-        self.trace_parent = trace_parent
-        self.is_finished = False
-        self.request: Any = None
-        self.notices = ""
+        self._request: Any = None
         self._id = request_id
         self._api: ServedApiName = api
         self._time = datetime.now(UTC)
@@ -89,7 +90,7 @@ class ExchangeReport:
         """Return a function that reads a body, and notes it."""
 
         def note_and_read(body: Any) -> Any:
-            self.request = body
+            self._request = body
             return read(body)
 
         return note_and_read
@@ -125,10 +126,8 @@ class ExchangeReport:
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an answer, and note how it ends.
 
-        Args:
-            events: The events.
-            respond: Returns the body of an answer, given its end.
-            finish: Is called at the end, also if the answer fails or the client leaves.
+        `respond` returns the body of an answer, given its end. `finish` is called at the end, also if the answer fails
+        or the client leaves.
         """
         try:
             async with aclosing(events):
@@ -161,7 +160,7 @@ class ExchangeReport:
             "model": served.name if served is not None else None,
             "dialect": served.dialect.name if served is not None else None,
             "stream": self._stream,
-            "request": self.request,
+            "request": self._request,
             "turns": self._turns,
             **self._outcome,
             "notices": self.notices,
@@ -174,16 +173,9 @@ class _WatchedModel:
     """A model whose answers are noted in a report."""
 
     def __init__(self, model: Model, report: ExchangeReport) -> None:
+        self.name, self.dialect = model.name, model.dialect
         self._model = model
         self._report = report
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def dialect(self) -> str:
-        return self._model.dialect
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer."""
@@ -214,11 +206,8 @@ def _note_end(turn: dict[str, Any], answer: Answer) -> None:
     """Note the end of a message. An answer that was not streamed may come as this one piece."""
     turn["text"] = "".join(part.text for part in answer.parts if isinstance(part, Text))
     turn["thinking"] = "".join(part.text for part in answer.parts if isinstance(part, Thinking))
-    turn["api_calls"] = [
-        {"id": part.id, "name": part.name, "arguments": part.arguments}
-        for part in answer.parts
-        if isinstance(part, ApiCall)
-    ]
+    calls = [part for part in answer.parts if isinstance(part, ApiCall)]
+    turn["api_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
     turn["finish"] = answer.finish
     turn["usage"] = asdict(answer.usage) if answer.usage is not None else None
 
@@ -238,16 +227,6 @@ def _encode_message(message: Message) -> dict[str, Any]:
     return {key: value for key, value in encode(message).items() if key != "v"}
 
 
-# `ReportKeeper`: writes reports of exchanges as JSON, keeps the last ones for two routes, and traces them.
-
-
-MAX_KEPT_EXCHANGES = 100
-MAX_KEPT_BYTES = 32_000_000
-"""Bytes of all reports that are kept. The oldest are dropped first; a larger one is kept without its contents."""
-
-SUMMARY_KEYS = ("id", "time", "api", "model", "dialect", "stream", "status", "usage", "notices", "seconds")
-
-
 class ExchangeHistory:
     """The last exchanges, as lines of JSON."""
 
@@ -255,7 +234,7 @@ class ExchangeHistory:
         self._max_exchanges = max_exchanges
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._kept: OrderedDict[str, tuple[dict[str, Any], str]] = OrderedDict()
+        self._kept: dict[str, tuple[dict[str, Any], str]] = {}  # the oldest first
 
     def add(self, summary: dict[str, Any], line: str) -> None:
         """Keep an exchange, and drop the oldest ones for it."""
@@ -264,7 +243,7 @@ class ExchangeHistory:
         self._kept[summary["id"]] = summary, line
         self._bytes += len(line)
         while len(self._kept) > self._max_exchanges or (self._bytes > self._max_bytes and len(self._kept) > 1):
-            _, (_, dropped) = self._kept.popitem(last=False)
+            _, dropped = self._kept.pop(next(iter(self._kept)))
             self._bytes -= len(dropped)
 
     def list_summaries(self) -> list[dict[str, Any]]:
@@ -288,14 +267,10 @@ class ReportKeeper:
         history: ExchangeHistory | None = None,
         tracer: Tracing | SpanExporter | None = None,
     ) -> None:
-        """Prepare for reports.
+        """Prepare for reports. The keys of the models and that of the gateway are removed from them.
 
-        Args:
-            served: The models, whose keys are removed from reports.
-            key: The key of the gateway, which is removed as well.
-            write_line: Is called with each report, as JSON in one line without its end.
-            history: Keeps the last reports.
-            tracer: Gets the spans of each exchange.
+        `write_line` is called with each report, as JSON in one line without its end; `history` keeps the last ones, and
+        `tracer` gets the spans of each exchange.
         """
         secrets = {key} if key else set[str]()
         for each in served:
@@ -319,13 +294,9 @@ class ReportKeeper:
             summary = json.loads(self._redactor.redact(json.dumps({key: data[key] for key in SUMMARY_KEYS})))
             turns = {"turns": len(data["turns"]), "error": data["error"] is not None}
             self._history.add({**summary, **turns}, line)
-        if self._tracer is not None:
-            self._trace(self._tracer, json.loads(line), report.trace_parent)
-
-    def _trace(self, tracer: Tracing | SpanExporter, report: dict[str, Any], trace_parent: str) -> None:
-        """Pass the spans of an exchange on. A tracer that fails does not end the answer."""
-        try:
-            parent = read_trace_parent(trace_parent)
-            tracer.export(build_exchange_spans(report, parent, content=tracer.content))
-        except Exception as error:
-            LOG.warning("the tracer failed", exc_info=error)
+        if (tracer := self._tracer) is not None:
+            try:
+                parent = read_trace_parent(report.trace_parent)
+                tracer.export(build_exchange_spans(json.loads(line), parent, content=tracer.content))
+            except Exception as error:  # a tracer that fails does not end the answer
+                LOG.warning("the tracer failed", exc_info=error)

@@ -9,6 +9,9 @@ The client gets the JSON and nothing else, or calls. A model is asked in one of 
 
 If the client demands a call, the model is not asked for an answer at all. In each case the answer is checked. What else
 the model writes is not sent: clients take all text for the answer.
+
+`strict: false` is mended as well, and the last answer may be any object: some clients send it and then fail on what
+does not fit.
 """
 
 from collections.abc import Sequence
@@ -30,6 +33,9 @@ from toolspeak.wire.chat_request import AnswerFormat
 
 ANY_OBJECT: Schema = {"type": "object"}
 
+DEFINITIONS = ("$defs", "definitions")
+"""The keys of a schema that hold the schemas to which it refers."""
+
 MAX_QUOTED_CHARS = 500
 """Characters of the beginning of an answer that a model is reminded of."""
 
@@ -39,24 +45,14 @@ AskingForm = Literal["tool", "words", "field", "none"]
 
 @frozen
 class HeldFormat:
-    """The format that the answer to one request is held to.
+    """The format that the answer to one request is held to."""
 
-    Attributes:
-        schema: The schema that the answer is checked against.
-        shown: The schema that the model is shown.
-        is_strict: Whether an answer that does not fit is refused in the end. Otherwise the model is asked again, too,
-            but its last answer may be any object.
-        asking: How the model is asked.
-        tool: The tool that gives the answer, if the model is asked by a tool.
-        wrapper: The only parameter of the tool, which holds the answer; empty if its parameters are the answer.
-    """
-
-    schema: AnswerSchema
-    shown: Schema
-    is_strict: bool
+    schema: AnswerSchema  # the answer is checked against it
+    shown: Schema  # what the model is shown
+    is_strict: bool  # whether the last answer is refused if it does not fit; else it may be any object
     asking: AskingForm
-    tool: ToolSpec | None = None
-    wrapper: str = ""
+    tool: ToolSpec | None = None  # gives the answer, if the model is asked by a tool
+    wrapper: str = ""  # the only parameter of the tool, which holds the answer; empty if its parameters are the answer
 
     def loosen(self) -> "HeldFormat":
         """Return the format that the last answer of a model is held to."""
@@ -64,16 +60,10 @@ class HeldFormat:
 
 
 def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoice, *, knows_field: bool) -> HeldFormat:
-    """Decide how a model is asked for an answer in a format.
+    """Decide how a model is asked for an answer in a format. Raises `FieldError` if the schema cannot be checked.
 
-    Args:
-        form: The format that the client asks for.
-        tools: The tools that the model may call instead of giving the answer.
-        choice: Which of them must be called.
-        knows_field: Whether the model's own API has a field for the format, which is forwarded.
-
-    Raises:
-        FieldError: The schema cannot be checked.
+    `tools` are those that the model may call instead of giving the answer, `choice` says which of them must be called,
+    and `knows_field` whether the model's own API has a field for the format, which is forwarded.
     """
     schema = AnswerSchema(form.schema or ANY_OBJECT, form.path)
     if knows_field or not tools or choice.mode != "auto":
@@ -84,7 +74,11 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     taken = {tool.name for tool in tools}
     names = chain([NAME], (f"{NAME}_{number}" for number in count(2)))
     name = next(name for name in names if name not in taken)
-    parameters = schema.root if is_plain else _wrap(schema.root)
+    parameters = schema.root
+    if not is_plain:
+        definitions = {key: each for key, each in schema.root.items() if key in DEFINITIONS}
+        inner = {key: each for key, each in schema.root.items() if key not in DEFINITIONS}
+        parameters = {"type": "object", "properties": {ANSWER: inner}, "required": [ANSWER], **definitions}
     return HeldFormat(
         schema=schema,
         shown=schema.root,
@@ -95,22 +89,16 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     )
 
 
-def _wrap(schema: Schema) -> Schema:
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in definitions}
-    return {"type": "object", "properties": {ANSWER: inner}, "required": [ANSWER], **definitions}
-
-
 def add_instruction(held: HeldFormat, history: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return the conversation with the request for JSON in its system message, where the model is asked in words."""
     if held.asking != "words":
         return history
     types = "".join(
         f"type {name} = {format_type(schema)}\n"
-        for key in ("$defs", "definitions")
+        for key in DEFINITIONS
         for name, schema in held.shown.get(key, {}).items()
     )
-    shown = {key: value for key, value in held.shown.items() if key not in ("$defs", "definitions")}
+    shown = {key: value for key, value in held.shown.items() if key not in DEFINITIONS}
     if shown == ANY_OBJECT:
         words = "Answer with only one JSON object, without any other words."
     else:
@@ -124,26 +112,14 @@ def add_instruction(held: HeldFormat, history: tuple[Message, ...]) -> tuple[Mes
 
 
 class FormatGate:
-    """Of the events that a `Gate` lets pass, sends those of an answer in a format, or of calls.
-
-    Attributes:
-        has_sent_call: Whether a part of a call was sent. After that the model cannot be asked again.
-        is_done: Whether the rest of the message is not needed.
-    """
+    """Of the events that a `Gate` lets pass in one message, sends those of an answer in a format, or of calls."""
 
     def __init__(self, held: HeldFormat, sent: SentText, *, hold_text: bool = False) -> None:
-        """Create a gate for one message.
-
-        Args:
-            held: The format.
-            sent: What was sent of earlier answers, which the client keeps: the answer must begin with it.
-            hold_text: Whether text counts only if the whole message has no call.
-        """
-        self.has_sent_call = False
-        self.is_done = False
-        self._sent = sent
+        self.has_sent_call = False  # after that the model cannot be asked again
+        self.is_done = False  # whether the rest of the message is not needed
+        self._sent = sent  # of earlier answers, which the client keeps: the answer must begin with it
         self._held = held
-        self._hold_text = hold_text
+        self._hold_text = hold_text  # whether text counts only if the whole message has no call
         self._prose: list[str] = []
         self._finder = AnswerFinder(held.schema)
         self._reader: PrefixReader | None = None  # of the call that gives the answer
@@ -257,11 +233,8 @@ class FormatGate:
         parts: list[Part] = [part for part in message.parts if isinstance(part, Thinking)]
         parts += [Text(text=str(self._sent))] if self._sent else []
         if self.has_sent_call:
-            parts += [
-                part
-                for part in message.parts
-                if isinstance(part, Call) and (tool is None or part.call.name != tool.name)
-            ]
+            calls = (part for part in message.parts if isinstance(part, Call))
+            parts += [part for part in calls if tool is None or part.call.name != tool.name]
         return Message(role="assistant", parts=tuple(parts))
 
     def _send_new(self, reader: PrefixReader | None) -> list[Event]:

@@ -7,7 +7,19 @@ the data that a vendor puts on reasoning and calls and needs back. Otherwise:
 - Fields about accounts, caches and effort are ignored: an answer is right without them.
 - A field that asks for an answer in a format is forwarded only to vendors who are known to keep it; for all others the
   gateway does (`held_format.py`). Fields that ask for another form of answer are refused.
-- All other fields, and tools that only the servers of a vendor run, are left out, and the client is told which.
+- All other fields, and tools that only the servers of a vendor run, are left out, and the client is told which
+  (`Notices`), in a header and in the log.
+
+A conversation is arranged (`arrange`) so that every chat template takes it, and so that its beginning stays the same: a
+server keeps what it has read of a prompt, and reads a new prompt from the first token that differs. So the text for
+turn n must be a prefix of the text for turn n + 1, and what changes between conversations must not stand first.
+
+- A conversation has one system message, its first message. Strict templates refuse a second one, and moving later ones
+  to the top would change the beginning in each turn. A later one is laid, marked, into the message beside it: at the
+  end of the message of the user or of the results before it, else at the beginning of the message of the user after it.
+- Lines at the top of the system prompt that hold a date, a time or an id are laid, marked, into the first message of
+  the user: the system prompt and the tools behind it are then the same in each conversation.
+- A line with the header of a bill is dropped: it is addressed to servers of the vendor.
 """
 
 import re
@@ -25,9 +37,6 @@ from toolspeak.wire.fields import FieldError
 from toolspeak.wire.json_data import as_list, as_object
 from toolspeak.wire.vendor_tools import name_vendor_tool, read_client_tool
 
-# `Notices`: what was left out of a request or could not be kept, told in a header and in the log.
-
-
 HEADER = "x-toolspeak-notice"
 
 MAX_NAMES = 20
@@ -40,17 +49,11 @@ _NOT_IN_HEADERS = re.compile(r"[^!-~]")
 
 @frozen
 class Notices:
-    """What was left out of a request.
-
-    Attributes:
-        fields: The names of the fields.
-        tools: The names of the tools that only servers of a vendor run.
-        remarks: What else the client should know, in ASCII.
-    """
+    """What was left out of a request."""
 
     fields: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()  # those that only servers of a vendor run
+    remarks: tuple[str, ...] = ()  # what else the client should know, in ASCII
 
     def __str__(self) -> str:
         """Return the text of the header, in ASCII; empty if nothing was left out."""
@@ -71,26 +74,9 @@ class Notices:
             raise FieldError("tools", problem, "unsupported_value")
 
 
-NOTHING_LEFT_OUT = Notices()
-
-
 def _join(names: tuple[str, ...]) -> str:
     shown = [_NOT_IN_HEADERS.sub("?", name[:MAX_NAME_CHARS]) for name in names[:MAX_NAMES]]
     return ", ".join(shown) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-
-
-# Arranges a conversation so that every chat template takes it, and so that its beginning stays the same.
-#
-# A server keeps what it has read of a prompt, and reads a new prompt from the first token that differs. So the text for
-# turn n must be a prefix of the text for turn n + 1, and what changes between conversations must not stand first.
-#
-# - A conversation has one system message, its first message. Strict templates refuse a second one, and moving later
-# ones to the top would change the beginning in each turn. A later one is laid, marked, into the message beside it: at
-# the end of the message of the user or of the results before it, else at the beginning of the message of the user after
-# it.
-# - Lines at the top of the system prompt that hold a date, a time or an id are laid, marked, into the first message of
-# the user: the system prompt and the tools behind it are then the same in each conversation.
-# - A line with the header of a bill is dropped: it is addressed to servers of the vendor.
 
 
 MAX_VOLATILE_CHARS = 160
@@ -117,9 +103,7 @@ _LABEL = re.compile(r"[^.:=]{1,40}(?::|=|\bis\b)")
 def arrange(messages: Sequence[Message], *, keep_system: bool = False) -> tuple[Message, ...]:
     """Return a conversation with one system message, and with nothing volatile at its beginning.
 
-    Args:
-        messages: The conversation.
-        keep_system: Whether the system messages at the beginning stay as they are, with the data of their vendor.
+    With `keep_system`, the system messages at the beginning stay as they are, with the data of their vendor.
     """
     count = next((place for place, each in enumerate(messages) if each.role != "system"), len(messages))
     if keep_system:
@@ -256,6 +240,7 @@ class Passthrough:
         self._sampling_fields = CLIENT_WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
         self._client_vendor = WIRES[api].VENDOR
         self._model_vendor = (endpoint.vendor if endpoint else None) or self._client_vendor
+        self._changes_vendor = self._same_api and self._client_vendor != self._model_vendor
 
     def reduce(self, request: ChatRequest) -> tuple[ChatRequest, Notices]:
         """Return a request without what this model cannot be given, and what was left out.
@@ -267,7 +252,7 @@ class Passthrough:
         if messages != request.messages:
             request = replace(request, messages=messages)
         if self._same_api or not request.extra:
-            return request, NOTHING_LEFT_OUT
+            return request, Notices()
         known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
         given = dict(request.extra)
         vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
@@ -301,15 +286,13 @@ class Passthrough:
 
     def to_model(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return messages of the client with their vendor data for the model."""
-        if not self._same_api or self._client_vendor == self._model_vendor:
+        if not self._changes_vendor:
             return messages
         return tuple(_change_vendor(message, self._client_vendor, self._model_vendor) for message in messages)
 
     def to_client(self, message: Message) -> Message:
         """Return a message of the model with its vendor data for the client."""
-        if not self._same_api or self._client_vendor == self._model_vendor:
-            return message
-        return _change_vendor(message, self._model_vendor, self._client_vendor)
+        return _change_vendor(message, self._model_vendor, self._client_vendor) if self._changes_vendor else message
 
 
 def _remove_format(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,7 @@ HEAD_TIMEOUT_SECONDS = 15.0
 WRITE_TIMEOUT_SECONDS = 60.0
 """Time after which a client that reads nothing of its answer counts as disconnected."""
 
-FIRST_PROBE_SECONDS = 0.1
-MAX_PROBES = 5
+FIRST_PROBE_SECONDS, MAX_PROBES = 0.1, 5
 """A client that has stopped sending may still read, or may be gone. That is found out by writing to it: after
 `FIRST_PROBE_SECONDS`, then after twice the time each, this often."""
 
@@ -71,7 +70,7 @@ class TimeoutProtocol(H11Protocol):
             self._write_timer.cancel()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn returns None
-        """Whether the connection stays open for writing, when the client has closed its side."""
+        """Return whether the connection stays open for writing, when the client has closed its side."""
         if not self._is_answering() or self.cycle.more_body:
             return False
         self._is_half_closed = True
