@@ -11,9 +11,9 @@ import pyte
 import pytest
 from rich.console import Console
 
+from toolspeak.cli.embedded import download
 from toolspeak.cli.eval import show_progress
 from toolspeak.cli.format import format_duration
-from toolspeak.cli.pull import download
 from toolspeak.models.weights import Progress, ProgressCallback, Weights
 
 DATA = bytes(2_000_000)

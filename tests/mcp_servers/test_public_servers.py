@@ -10,8 +10,8 @@ import signal
 import subprocess
 
 import pytest
-from mcp import Client, StdioServerParameters
 
+from mcp import Client, StdioServerParameters
 from tests.mcp.conftest import find_children
 from toolspeak import Agent, ToolError
 from toolspeak.mcp.connection import MAX_TOOLS

@@ -21,10 +21,10 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from toolspeak.cli.embedded import ModelLoader
 from toolspeak.cli.files import read_text
 from toolspeak.cli.format import SafeConsole, format_duration, print_table
 from toolspeak.cli.options import ConformanceOptions, EvalOptions
-from toolspeak.cli.pull import ModelLoader
 from toolspeak.cli.safe_text import escape_controls, escape_line, write_output
 from toolspeak.dialects import DIALECTS, dialect
 from toolspeak.lab import summary as tables
@@ -67,8 +67,7 @@ from toolspeak.values.errors import UsageError
 ReportAnswer: TypeAlias = Callable[[str, bool], None]
 """Called after each answer with the dialect and whether the answer is right."""
 
-PLAIN_PROGRESS_STEP = 0.05
-"""The share of the questions after which another plain line is printed."""
+PLAIN_PROGRESS_STEP = 0.05  # the share of the questions after which another plain line is printed
 
 
 def create_log() -> Console:
@@ -81,8 +80,8 @@ def load_model(model: Model, log: Console) -> None:
     loader = ModelLoader(model)
     with log.status(f"loading {model.name}") if loader.is_loading else nullcontext():
         loader.wait()
-    if loader.report:
-        log.print(loader.report, highlight=False)
+    if report := loader.take_report():
+        log.print(report)
 
 
 @contextmanager

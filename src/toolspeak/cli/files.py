@@ -1,19 +1,14 @@
-"""Reads and writes text files that a command names."""
+"""Where the user's log and templates are, and the text files that a command names. Imports little."""
 
 from pathlib import Path
 
 from toolspeak.settings.files import config_folder, data_folder, write_atomically
 from toolspeak.values.errors import UsageError
 
-# Where the user's log and templates are. Imports little, so that listing them is fast.
-
-
-LOG_FILE = "log.sqlite"
-
 
 def log_path() -> Path:
     """Return the path of the log, which need not exist."""
-    return data_folder() / LOG_FILE
+    return data_folder() / "log.sqlite"
 
 
 def find_log() -> Path:

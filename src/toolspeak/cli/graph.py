@@ -1,4 +1,9 @@
-"""`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture."""
+"""`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture.
+
+A recorded run becomes a sequence diagram: the user, the model and the tools, and the arrows between them. A record may
+end early: what is missing is not drawn. An agent that is a tool is one participant, and its own tools are further ones,
+named `agent/tool`. The pictures are drawn without a library, and load nothing: no font, no script, no style sheet.
+"""
 
 import itertools
 import json
@@ -18,13 +23,6 @@ from toolspeak.values import events
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
-
-# A recorded run as a sequence diagram: the user, the model and the tools, and the arrows between them.
-#
-# This module turns facts into a diagram; `graph.py` and `svg.py` draw diagrams and know nothing of facts. A record may
-# end early: what is missing is not drawn. An agent that is a tool is one participant, and its own tools are further
-# ones, named `agent/tool`.
-
 
 MAX_LABEL_CHARS = 80
 
@@ -202,11 +200,7 @@ def _duration(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None else max(end - start, 0.0)
 
 
-# Draws agents and runs as SVG, without a library. The pictures load nothing: no font, no script, no style sheet.
-
-
-CHAR_WIDTH = 7.2
-"""The width of a character in pixels; the font has a fixed width."""
+CHAR_WIDTH = 7.2  # the width of a character in pixels; the font has a fixed width
 
 LINE_HEIGHT, PADDING, GAP = 18, 12, 40
 """In pixels."""
@@ -328,8 +322,7 @@ def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> 
 
 MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
 
-MAX_FIRST_LINE_BYTES = 1_000_000
-"""How much of a file is read to find out whether it is a record."""
+MAX_FIRST_LINE_BYTES = 1_000_000  # how much of a file is read to find out whether it is a record
 
 
 def draw(target: str, find_model_name: Callable[[], str], svg: Path | None) -> str:

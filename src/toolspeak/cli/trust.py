@@ -1,4 +1,4 @@
-"""`toolspeak trust`: shows what the settings of a project do, and lets them count."""
+"""`toolspeak trust`: shows what the settings of a project do, and lets them count; commands load settings here."""
 
 import os
 import sys
@@ -164,9 +164,6 @@ def _is_current(path: Path, fingerprint: str) -> bool:
     except UsageError:
         return False
     return file is not None and file.fingerprint == fingerprint
-
-
-# Loads the settings for a command, and asks the user before those of a project count.
 
 
 def load_settings(*, trust_project: bool = False, quiet: bool = False, adapter: str | None = None) -> Settings:
