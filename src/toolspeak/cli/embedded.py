@@ -152,11 +152,7 @@ PLAIN_PROGRESS_STEP = 0.1  # the share of the file after which another plain lin
 
 
 def find_in_catalogue(model: str) -> Weights:
-    """Return the entry of the catalogue for a model.
-
-    Raises:
-        UsageError: The catalogue has no such model.
-    """
+    """Return the entry of the catalogue for a model. Raises `UsageError` if it has none."""
     if model in CATALOGUE:
         return CATALOGUE[model]
     known = ", ".join(CATALOGUE)

@@ -311,13 +311,7 @@ def calibrate(
 ) -> None:
     """Find the best dialect for a model, print how certain the result is, and save it if it is certain enough.
 
-    Args:
-        name: The model's name.
-        minutes: About how long this may take.
-        dialects: `all`, or names of dialects separated by commas.
-        max_tokens: The most tokens of one answer.
-        find: Finds a model by its name.
-        environ: The environment variables that name the config folder; by default those of this process.
+    `minutes` is about how long this may take; `environ` has the variables that name the config folder.
     """
     log, model = create_log(), find(name)
     endpoint, model_name = _calibration_key(model)

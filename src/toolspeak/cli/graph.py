@@ -34,14 +34,7 @@ ArrowKind: TypeAlias = Literal["request", "response", "note"]
 
 @frozen
 class Arrow:
-    """An arrow from one participant to another, or a note at one of them.
-
-    Attributes:
-        source: The index of the participant at which the arrow starts.
-        target: The index of the participant at which it ends; of a note, the same as `source`.
-        text: The label.
-        kind: A request, a response, or a note.
-    """
+    """An arrow from one participant to another, given by their indexes, or a note at one of them."""
 
     source: int
     target: int
@@ -58,11 +51,7 @@ class SequenceDiagram:
 
 
 def build_diagram(facts: Sequence[TimedFact]) -> SequenceDiagram:
-    """Build the diagram of a recorded run.
-
-    Raises:
-        UsageError: The facts do not contain the start of a run.
-    """
+    """Build the diagram of a recorded run. Raises `UsageError` if the facts do not contain its start."""
     started = next((timed.fact for timed in facts if isinstance(timed.fact, events.RunStarted)), None)
     if started is None:
         raise UsageError("these facts do not contain the start of a run: there is nothing to draw")
@@ -108,13 +97,7 @@ class _RunDrawer:
     """Draws the facts of one run: of the recorded one, or of an agent that one of its calls asks."""
 
     def __init__(self, builder: _DiagramBuilder, model: int, *, prefix: str = "") -> None:
-        """Begin to draw a run.
-
-        Args:
-            builder: Takes the arrows.
-            model: The index of the participant that makes the calls of this run.
-            prefix: What stands before the names of the tools; empty for the recorded run.
-        """
+        """Begin to draw a run: `model` is the participant that makes its calls, `prefix` stands before its tools."""
         self._builder = builder
         self._model = model
         self._prefix = prefix

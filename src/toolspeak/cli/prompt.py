@@ -105,11 +105,7 @@ class PromptTemplate:
 
 
 def find_file(name: str) -> Path:
-    """Return the file of a template.
-
-    Raises:
-        UsageError: There is no such template.
-    """
+    """Return the file of a template. Raises `UsageError` if there is none."""
     file = templates_folder() / f"{name}.toml"
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not file.is_file():
         names = list_templates()
@@ -120,11 +116,7 @@ def find_file(name: str) -> Path:
 
 
 def load_template(name: str) -> PromptTemplate:
-    """Read a template.
-
-    Raises:
-        UsageError: There is no such template, or its file is wrong.
-    """
+    """Read a template. Raises `UsageError` if there is none, or its file is wrong."""
     file = find_file(name)
     table = parse_toml(read_text(file) or "", file)
     for key in table:
@@ -286,12 +278,7 @@ def load_attachments(sources: Iterable[str]) -> tuple[Media, ...]:
 
 
 def load_attachment(source: str, label: str) -> Media:
-    """Load an attachment from a path, in which `~` is the home folder, or from an address.
-
-    Args:
-        source: The path or the address.
-        label: How the user gave it, for errors.
-    """
+    """Load an attachment from a path, in which `~` is the home folder, or an address; `label` names it in errors."""
     return attach(str(Path(source).expanduser()) if source.startswith("~") else source, label=label)
 
 

@@ -216,9 +216,7 @@ def _parse_json(text: str, where: str) -> Any:
 def read_batch(path: str, tools: str | None) -> Iterator[str]:
     """Read a file of records, and yield a line of JSON for each: its id, its calls and its malformed calls.
 
-    Args:
-        path: The file, with a JSON object on each line.
-        tools: The tools of records that name none.
+    Each line of the file is a JSON object; `tools` are those of records that name none.
     """
     default_tools = load_tools(tools) if tools is not None else []
     # Split at line feeds alone: a text may contain any other line break that Unicode knows.
@@ -324,24 +322,15 @@ async def _collect(items: AsyncIterator[Any]) -> list[Any]:
 def render_budget_costs(specs: tuple[ToolSpec, ...], budget: int, prompt: str) -> RenderableType:
     """Lay out, for each dialect, the tokens of tools without and with a budget, and what is cut and left out.
 
-    Args:
-        specs: The tools.
-        budget: The most tokens that they may take.
-        prompt: The message of the user, by which tools are picked if not all of them fit.
+    If not all tools fit, they are picked by the prompt.
     """
     lines: list[RenderableType] = [
         Text(f"{'dialect':<12}{'tokens':>8}{'budget':>8}{'whole':>8}{'cut':>6}{'left out':>10}")
     ]
     notes: list[RenderableType] = []
     for name, shown in DIALECTS.items():
-        selection = select_tools(
-            specs,
-            shown,
-            budget,
-            [user(prompt)],
-            help_tool=make_help_tool(specs),
-            find_tool=make_find_tool(specs),
-        )
+        helper, finder = make_help_tool(specs), make_find_tool(specs)
+        selection = select_tools(specs, shown, budget, [user(prompt)], help_tool=helper, find_tool=finder)
         whole = count_tool_tokens(specs, shown)
         cut, left_out = len(selection.cut), len(selection.left_out)
         kept = len(selection.listed) - cut
