@@ -20,8 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.mcpserver import MCPServer
 
 from toolspeak import Tool, mcp
-from toolspeak.mcp.served_stdio import serve_stdio
-from toolspeak.mcp.served_tools import ToolServer
+from toolspeak.mcp import ToolServer, serve_stdio
 
 ROUNDS = 15
 CALLS = 40

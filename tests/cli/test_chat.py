@@ -156,6 +156,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Serve
         assert screen.wait_for_exit() == 0
 
 
+@pytest.mark.slow
 def test_what_is_typed_during_an_answer_begins_the_next_message(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
@@ -190,6 +191,7 @@ def test_what_is_typed_ahead_approves_no_call(folder: Path, server: Server):
         assert "flying" not in screen.text
 
 
+@pytest.mark.slow
 def test_a_stopped_chat_leaves_the_terminal_as_it_was(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
     with shell(folder) as screen:
@@ -210,6 +212,7 @@ def test_a_stopped_chat_leaves_the_terminal_as_it_was(folder: Path, server: Serv
         assert screen.all_text.count("And Paris?") == 1
 
 
+@pytest.mark.slow
 def test_a_chat_that_is_ended_by_a_signal_leaves_the_terminal_as_it_was(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20)], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
@@ -221,6 +224,7 @@ def test_a_chat_that_is_ended_by_a_signal_leaves_the_terminal_as_it_was(folder: 
         assert screen.echoes
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
     server.plays(plays([calls(("wait", {"seconds": 25})), says("Fine.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
@@ -246,6 +250,7 @@ def convert(context: Context[None]) -> str:
 """
 
 
+@pytest.mark.slow
 def test_a_tool_that_runs_says_how_far_it_is(folder: Path, server: Server):
     (folder / "slow.py").write_text(SLOW_TOOL)
     server.plays(plays([calls(("convert", {})), says("Fine.")]))
@@ -511,6 +516,7 @@ def test_a_conversation_shows_what_answers_cost(folder: Path):
         assert screen.text.count("cost:") == 2  # an answer that costs nothing has no such line
 
 
+@pytest.mark.slow
 def test_the_most_that_answers_may_cost(folder: Path):
     site = folder / "site"
     install(site, "paid", {"paid": PAID}, {"toolspeak.endpoints": {"paid": "paid:connect"}})

@@ -104,6 +104,7 @@ def test_markdown_tables(folder: Path):
     assert lines[2:4] == ["| family | records | toolspeak |", "| --- | ---: | ---: |"]
 
 
+@pytest.mark.slow
 def test_without_options_our_reader_reads_the_records_of_the_package():
     done = run("conformance", "--json", "--strict", timeout_s=80)
     [reader] = json.loads(done.stdout)["readers"]

@@ -166,6 +166,7 @@ def test_a_conversation_that_is_open_elsewhere_is_not_continued(folder: Path, se
     assert len(listed(folder)) == 1
 
 
+@pytest.mark.slow
 def test_a_conversation_can_be_continued_by_one_process_at_a_time(folder: Path, server: Server):
     server.plays(plays([says("One."), says("Two.")]))
     ask(folder, server, "1?")
@@ -369,6 +370,7 @@ def test_a_log_of_a_newer_version_is_refused_in_words(folder: Path, server: Serv
     assert "was written by a newer toolspeak (schema 99; this one reads 1): upgrade toolspeak" in done.stderr
 
 
+@pytest.mark.slow
 def test_commands_at_the_same_time_are_all_kept(folder: Path, server: Server):
     server.plays(plays([says("Yes.")]))
     threads = [threading.Thread(target=ask, args=(folder, server, f"{number}?")) for number in range(4)]

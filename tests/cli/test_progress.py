@@ -11,10 +11,11 @@ import pyte
 import pytest
 from rich.console import Console
 
+from toolspeak.cli.embedded import download
 from toolspeak.cli.eval import show_progress
 from toolspeak.cli.format import format_duration
-from toolspeak.cli.pull import download
 from toolspeak.models.weights import Progress, ProgressCallback, Weights
+from toolspeak.values.events import ToolProgress
 
 DATA = bytes(2_000_000)
 WEIGHTS = Weights(
@@ -86,3 +87,8 @@ def test_an_evaluation_that_is_stopped_says_how_far_it_came():
 )
 def test_durations(seconds: float, text: str):
     assert format_duration(seconds) == text
+
+
+def test_the_progress_of_a_call_in_words():
+    assert ToolProgress(call_id="a", done=3, total=10, text="page 3").summary == "3 of 10, page 3"
+    assert ToolProgress(call_id="a", done=0.5).summary == "0.5"

@@ -171,6 +171,7 @@ def test_a_pull_without_network_ends_with_a_reason_for_each_source(tmp_path: Pat
     assert [each.suffix for each in (tmp_path / "cache" / "models").iterdir()] == [".lock"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)  # a file of 1.1 GB is hashed
 def test_damaged_weights_are_noticed(tmp_path: Path):
     path = tmp_path / "cache" / "models" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"

@@ -181,6 +181,7 @@ def test_piped_text_follows_the_prompt(folder: Path, server: Server, piped: str,
     assert server.posts[0].body["messages"][-1]["content"] == sent
 
 
+@pytest.mark.slow
 def test_the_text_of_a_slow_command_is_waited_for(folder: Path, server: Server):
     server.plays(plays([says("Yes.")]))
     command = [sys.executable, "-m", "toolspeak.cli", "run", "Is it cold?", *at(server)]

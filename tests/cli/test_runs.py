@@ -196,6 +196,7 @@ def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
     assert shop.run("runs", "prune", "--days", "1").stdout == "0 runs deleted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -243,6 +244,7 @@ def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
     assert "write FILE.py:NAME or MODULE:NAME" in explain("worker", "app")
 
 
+@pytest.mark.slow
 def test_one_agent_is_known_by_its_variable_and_ctrl_c_stops_a_worker(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     run_id = shop.start("single", "Hi.")
@@ -275,6 +277,7 @@ def test_a_run_that_is_followed_late_shows_how_long_its_calls_took(tmp_path: Pat
     assert float(seconds[1]) >= 0.5
 
 
+@pytest.mark.slow
 def test_somebody_who_is_asked_again_is_told_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     @tool(name="pay", approve=True)
     def pay(amount: int) -> str:

@@ -65,6 +65,7 @@ def test_the_commands_show_all_of_a_change():
     assert "x send keys" in text
 
 
+@pytest.mark.slow
 def test_servers_of_the_same_name_are_trusted_one_by_one():
     for identity, place in (("a" * 32, "python /a/server.py"), ("b" * 32, "python /b/server.py")):
         save(identity, place=place, t={"description": "y"})

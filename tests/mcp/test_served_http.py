@@ -144,6 +144,7 @@ def serving(*arguments: str, **variables: str) -> Iterator[tuple[str, "subproces
             process.kill()
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_ctrl_c():
     arguments = command(f"{OFFICE}:greet", "--http", "127.0.0.1:0", "--key-env", "KEY", "--name", "porter")
     with serving(*arguments, KEY=KEY) as (line, process):

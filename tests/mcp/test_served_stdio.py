@@ -128,6 +128,7 @@ def read_memory(process: "subprocess.Popen[bytes]") -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 def test_a_flood_of_calls_is_answered_in_bounded_memory():
     """The client writes all the while and reads nothing until the server has stopped reading."""
@@ -152,6 +153,7 @@ def test_a_flood_of_calls_is_answered_in_bounded_memory():
         assert hand.leave() == 0
 
 
+@pytest.mark.slow
 def test_calls_that_never_end_do_not_keep_others_from_being_refused_or_cancelled(tmp_path: Path):
     with by_hand() as hand:
         for number in range(256):
@@ -166,6 +168,7 @@ def test_calls_that_never_end_do_not_keep_others_from_being_refused_or_cancelled
         assert hand.read()["result"]["content"][0]["text"] == "Hello Ada!"
 
 
+@pytest.mark.slow
 def test_a_client_that_disappears_ends_the_server(tmp_path: Path):
     with by_hand() as hand:
         hand.call(1, "wait", marks=str(tmp_path))
@@ -176,6 +179,7 @@ def test_a_client_that_disappears_ends_the_server(tmp_path: Path):
     assert (tmp_path / "cancelled").exists()
 
 
+@pytest.mark.slow
 def test_a_client_that_no_longer_reads_ends_the_server():
     with by_hand() as hand:
         assert hand.process.stdout is not None
@@ -184,6 +188,7 @@ def test_a_client_that_no_longer_reads_ends_the_server():
         assert hand.process.wait(SECONDS) == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server():
     with by_hand() as hand:
         hand.process.send_signal(signal.SIGINT)

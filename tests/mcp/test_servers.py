@@ -160,6 +160,7 @@ def test_a_server_that_was_killed_between_calls_is_started_again(connect, plain)
     assert int(record.output) != pid
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_at_its_start_fails_in_time(connect, plain):
     started = time.monotonic()
     with pytest.raises(ServerFailed, match=r"did not start: it was not ready within 0.3 seconds"):
@@ -183,6 +184,7 @@ with mcp.tools(sys.argv[1:], pinned=False, start_timeout=3) as tools:
 """
 
 
+@pytest.mark.slow
 def test_the_time_of_a_server_begins_when_the_sdk_is_imported(plain):
     command = [sys.executable, "-c", SLOW_IMPORT, *plain()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -201,6 +203,7 @@ def test_a_server_that_cannot_start_says_why(connect, plain):
         connect("no-such-program --x").load()
 
 
+@pytest.mark.slow
 def test_a_server_that_ignores_its_end_is_killed(connect, plain):
     with connect(plain("stubborn")) as tools:
         assert asyncio.run(tools.load()["echo"](text="x")) == "x"
@@ -275,6 +278,7 @@ def test_a_server_that_says_the_same_with_other_notes_when_it_is_started_again_i
     assert outcome.calls[1].output == "x"
 
 
+@pytest.mark.slow
 def test_a_server_that_has_changed_is_not_waited_for(connect, plain):
     before = find_children()
     tools = connect(plain("changing stubborn"), pinned=False)
@@ -482,6 +486,7 @@ def test_nothing_listens_at_an_address(connect):
         connect("http://127.0.0.1:9/mcp").load()
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_leaves_no_server(plain):
     program = (
         "import sys; from toolspeak import mcp; tools = mcp.tools(sys.argv[1:]); print(tools.load()['pid'].name); "

@@ -16,11 +16,11 @@ from rich.text import Text
 
 from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
 from toolspeak.cli.conversations import ContinuedConversation, ConversationLog
+from toolspeak.cli.embedded import ModelLoader, pull_weights
 from toolspeak.cli.files import read_text, write_text
 from toolspeak.cli.format import describe_agent, format_call_line, format_cost
 from toolspeak.cli.options import ConversationOptions
 from toolspeak.cli.prompt import describe_attachment, load_attachment
-from toolspeak.cli.pull import ModelLoader, pull_weights
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.run import ConversationSoFar, run_live
 from toolspeak.cli.safe_text import escape_controls, escape_line, join_lines, reserve_stdout

@@ -1,9 +1,8 @@
-"""`toolspeak config`: the settings and their origins."""
+"""`toolspeak config`: the settings and their origins; with `--model`, a model, its endpoint, its dialect, and why."""
 
 import json
 import sys
 from collections.abc import Iterable
-from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -22,23 +21,7 @@ from toolspeak.settings import SettingRow, Settings, cache_folder, user_file
 from toolspeak.settings.values import UNTRUSTED
 
 
-class ConfigReport(Protocol):
-    """What `toolspeak config` shows, in its three forms."""
-
-    def format_json(self) -> str:
-        """Format it as a JSON object."""
-        ...
-
-    def format_lines(self) -> str:
-        """Format it for a pipe: one line for each row, with tabs between the columns."""
-        ...
-
-    def render_table(self) -> RenderableType:
-        """Lay it out as a table for a terminal."""
-        ...
-
-
-def print_report(report: ConfigReport, *, as_json: bool) -> None:
+def print_report(report: "SettingsReport | ModelExplanation", *, as_json: bool) -> None:
     """Print a report: as JSON, as a table in a terminal, or as lines."""
     console = SafeConsole()
     if as_json:
@@ -112,9 +95,6 @@ def _describe_files() -> Text:
         f"the cache: {escape_line(str(cache_folder()))}",
         style="dim",
     )
-
-
-# `toolspeak config --model NAME`: a model, its endpoint and its dialect, and why each was chosen.
 
 
 class ModelExplanation:

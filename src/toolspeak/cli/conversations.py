@@ -57,12 +57,7 @@ def encode_tools(targets: Sequence[str]) -> list[dict[str, str]]:
 
 
 def select_tools(saved: Sequence[Any], warn: Callable[[str], None]) -> tuple[str, ...]:
-    """Return the targets that may be loaded again.
-
-    Args:
-        saved: What `encode_tools` returned.
-        warn: Called with a sentence about each target that may not.
-    """
+    """Return the targets that may be loaded again. `warn` is called with a sentence about each that may not."""
     selected: list[str] = []
     for each in saved:
         if not isinstance(each, dict):
@@ -248,13 +243,7 @@ def remember_options(config: AgentConfig) -> dict[str, Any]:
 
 
 class ConversationLog:
-    """Writes the facts of runs to the log, in a thread.
-
-    Args:
-        path: The file; None to write nothing.
-        continued: The conversation that the first run continues.
-        now: Returns the time in seconds since 1970.
-    """
+    """Writes the facts of runs to the log, in a thread. The first run goes on with `continued`."""
 
     def __init__(
         self, path: Path | None, continued: ContinuedConversation | None = None, now: Callable[[], float] = time.time

@@ -21,10 +21,10 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from toolspeak.cli.embedded import ModelLoader
 from toolspeak.cli.files import read_text
 from toolspeak.cli.format import SafeConsole, format_duration, print_table
 from toolspeak.cli.options import ConformanceOptions, EvalOptions
-from toolspeak.cli.pull import ModelLoader
 from toolspeak.cli.safe_text import escape_controls, escape_line, write_output
 from toolspeak.dialects import DIALECTS, dialect
 from toolspeak.lab import summary as tables
@@ -67,8 +67,7 @@ from toolspeak.values.errors import UsageError
 ReportAnswer: TypeAlias = Callable[[str, bool], None]
 """Called after each answer with the dialect and whether the answer is right."""
 
-PLAIN_PROGRESS_STEP = 0.05
-"""The share of the questions after which another plain line is printed."""
+PLAIN_PROGRESS_STEP = 0.05  # the share of the questions after which another plain line is printed
 
 
 def create_log() -> Console:
@@ -81,8 +80,8 @@ def load_model(model: Model, log: Console) -> None:
     loader = ModelLoader(model)
     with log.status(f"loading {model.name}") if loader.is_loading else nullcontext():
         loader.wait()
-    if loader.report:
-        log.print(loader.report, highlight=False)
+    if report := loader.take_report():
+        log.print(report)
 
 
 @contextmanager
@@ -312,13 +311,7 @@ def calibrate(
 ) -> None:
     """Find the best dialect for a model, print how certain the result is, and save it if it is certain enough.
 
-    Args:
-        name: The model's name.
-        minutes: About how long this may take.
-        dialects: `all`, or names of dialects separated by commas.
-        max_tokens: The most tokens of one answer.
-        find: Finds a model by its name.
-        environ: The environment variables that name the config folder; by default those of this process.
+    `minutes` is about how long this may take; `environ` has the variables that name the config folder.
     """
     log, model = create_log(), find(name)
     endpoint, model_name = _calibration_key(model)

@@ -1,27 +1,18 @@
-"""Reads and writes text files that a command names."""
+"""Where the user's log and templates are, and the text files that a command names. Imports little."""
 
 from pathlib import Path
 
 from toolspeak.settings.files import config_folder, data_folder, write_atomically
 from toolspeak.values.errors import UsageError
 
-# Where the user's log and templates are. Imports little, so that listing them is fast.
-
-
-LOG_FILE = "log.sqlite"
-
 
 def log_path() -> Path:
     """Return the path of the log, which need not exist."""
-    return data_folder() / LOG_FILE
+    return data_folder() / "log.sqlite"
 
 
 def find_log() -> Path:
-    """Return the path of the log.
-
-    Raises:
-        UsageError: There is no log.
-    """
+    """Return the path of the log. Raises `UsageError` if there is none."""
     path = log_path()
     if not path.exists():
         raise UsageError(f"there is no log yet; toolspeak run and chat write it to {path}, unless log = false")
@@ -39,11 +30,7 @@ def list_templates() -> list[str]:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        UsageError: The file cannot be read, or is not UTF-8.
-    """
+    """Return the text of a file. Raises `UsageError` if it cannot be read, or is not UTF-8."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -53,11 +40,7 @@ def read_text(path: Path | str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole. Its folder must exist: a name that is spelled wrong must not become a folder.
-
-    Raises:
-        UsageError: There is no such folder, or the file cannot be written.
-    """
+    """Write a file whole. Its folder must exist: a name that is spelled wrong must not become a folder."""
     require_folder(path)
     write_atomically(path, text)
 

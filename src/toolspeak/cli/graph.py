@@ -1,4 +1,9 @@
-"""`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture."""
+"""`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture.
+
+A recorded run becomes a sequence diagram: the user, the model and the tools, and the arrows between them. A record may
+end early: what is missing is not drawn. An agent that is a tool is one participant, and its own tools are further ones,
+named `agent/tool`. The pictures are drawn without a library, and load nothing: no font, no script, no style sheet.
+"""
 
 import itertools
 import json
@@ -19,13 +24,6 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
 
-# A recorded run as a sequence diagram: the user, the model and the tools, and the arrows between them.
-#
-# This module turns facts into a diagram; `graph.py` and `svg.py` draw diagrams and know nothing of facts. A record may
-# end early: what is missing is not drawn. An agent that is a tool is one participant, and its own tools are further
-# ones, named `agent/tool`.
-
-
 MAX_LABEL_CHARS = 80
 
 USER, MODEL = 0, 1
@@ -36,14 +34,7 @@ ArrowKind: TypeAlias = Literal["request", "response", "note"]
 
 @frozen
 class Arrow:
-    """An arrow from one participant to another, or a note at one of them.
-
-    Attributes:
-        source: The index of the participant at which the arrow starts.
-        target: The index of the participant at which it ends; of a note, the same as `source`.
-        text: The label.
-        kind: A request, a response, or a note.
-    """
+    """An arrow from one participant to another, given by their indexes, or a note at one of them."""
 
     source: int
     target: int
@@ -60,11 +51,7 @@ class SequenceDiagram:
 
 
 def build_diagram(facts: Sequence[TimedFact]) -> SequenceDiagram:
-    """Build the diagram of a recorded run.
-
-    Raises:
-        UsageError: The facts do not contain the start of a run.
-    """
+    """Build the diagram of a recorded run. Raises `UsageError` if the facts do not contain its start."""
     started = next((timed.fact for timed in facts if isinstance(timed.fact, events.RunStarted)), None)
     if started is None:
         raise UsageError("these facts do not contain the start of a run: there is nothing to draw")
@@ -110,13 +97,7 @@ class _RunDrawer:
     """Draws the facts of one run: of the recorded one, or of an agent that one of its calls asks."""
 
     def __init__(self, builder: _DiagramBuilder, model: int, *, prefix: str = "") -> None:
-        """Begin to draw a run.
-
-        Args:
-            builder: Takes the arrows.
-            model: The index of the participant that makes the calls of this run.
-            prefix: What stands before the names of the tools; empty for the recorded run.
-        """
+        """Begin to draw a run: `model` is the participant that makes its calls, `prefix` stands before its tools."""
         self._builder = builder
         self._model = model
         self._prefix = prefix
@@ -202,11 +183,7 @@ def _duration(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None else max(end - start, 0.0)
 
 
-# Draws agents and runs as SVG, without a library. The pictures load nothing: no font, no script, no style sheet.
-
-
-CHAR_WIDTH = 7.2
-"""The width of a character in pixels; the font has a fixed width."""
+CHAR_WIDTH = 7.2  # the width of a character in pixels; the font has a fixed width
 
 LINE_HEIGHT, PADDING, GAP = 18, 12, 40
 """In pixels."""
@@ -328,8 +305,7 @@ def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> 
 
 MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
 
-MAX_FIRST_LINE_BYTES = 1_000_000
-"""How much of a file is read to find out whether it is a record."""
+MAX_FIRST_LINE_BYTES = 1_000_000  # how much of a file is read to find out whether it is a record
 
 
 def draw(target: str, find_model_name: Callable[[], str], svg: Path | None) -> str:

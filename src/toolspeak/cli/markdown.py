@@ -2,7 +2,8 @@
 
 So nothing flickers, and no text is lost in a narrow window. A line is held until its kind is known (heading, list item,
 …); within it, a word is held until it ends, and emphasis or a link until it is closed. A table is held until its last
-line has arrived. How the text is cut into chunks makes no difference. Markup that is not understood stays as it is.
+line has arrived, since the widths of its columns depend on every row. How the text is cut into chunks makes no
+difference. Markup that is not understood stays as it is.
 """
 
 import re
@@ -16,20 +17,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Tables of markdown: lines that begin with `|`, of which the second separates the header from the rows.
-#
-# The widths of the columns depend on every row, so a table is drawn when its last line has arrived.
-
-
 Justify: TypeAlias = Literal["left", "center", "right"]
 
 TABLE_START = re.compile(r"[ \t]*\|")
 
-MAX_TABLE_LINES = 500
-"""A longer table is drawn in parts, of which only the first has a header."""
-
-MIN_COLUMN_CELLS = 6
-"""A table with less room for each column is not drawn."""
+MAX_TABLE_LINES = 500  # A longer table is drawn in parts, of which only the first has a header
+MIN_COLUMN_CELLS = 6  # A table with less room for each column is not drawn
 
 _SEPARATOR = re.compile(r"[ \t]*:?-+:?[ \t]*")
 _UNESCAPED_PIPE = re.compile(r"(?<!\\)\|")
@@ -104,14 +97,10 @@ HEADING_STYLE = "bold"
 QUOTE_STYLE = "dim italic"
 ADDRESS_STYLE = "dim"
 
-TAB = "    "
-"""What a tab is drawn as, in every column: the next tab stop would depend on how the text was cut."""
+TAB = "    "  # what a tab is drawn as, in every column: the next tab stop would depend on how the text was cut
 
-MAX_EMPHASIS_CHARS = 200
-"""Emphasis that is not closed within so many characters is plain text."""
-
-MAX_LINK_CHARS = 2_000
-"""A link that is not closed within so many characters is plain text."""
+MAX_EMPHASIS_CHARS = 200  # emphasis that is not closed within so many characters is plain text
+MAX_LINK_CHARS = 2_000  # A link that is not closed within so many characters is plain text
 
 _UNDECIDED_START = re.compile(r"[ \t\u3000]*([#`~*+>_-]+|[•・]|\d{1,9}[.)．）、]?)?[ \t\u3000]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")

@@ -95,7 +95,7 @@ def start_command(
     Commands such as toolspeak run find it and need not load it again. It ends by itself when nobody has used it for
     some minutes (the setting local.keep_minutes).
     """
-    from toolspeak.cli.pull import start
+    from toolspeak.cli.embedded import start
     from toolspeak.cli.trust import load_settings
 
     start(model, minutes, load_settings(trust_project=trust_project, adapter=adapter))
@@ -104,7 +104,7 @@ def start_command(
 @local_app.command("stop")
 def stop_command() -> None:
     """End the embedded models that are kept loaded."""
-    from toolspeak.cli.pull import stop
+    from toolspeak.cli.embedded import stop
 
     stop()
 
@@ -114,7 +114,7 @@ def status_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
 ) -> None:
     """Show which embedded models are kept loaded, by which process, and until when."""
-    from toolspeak.cli.pull import print_status
+    from toolspeak.cli.embedded import print_status
 
     print_status(as_json=as_json)
 
@@ -140,8 +140,8 @@ def pull_command(
 
     An interrupted download continues where it stopped. Weights that are there are checked.
     """
+    from toolspeak.cli.embedded import pull_weights
     from toolspeak.cli.format import SafeConsole
-    from toolspeak.cli.pull import pull_weights
 
     path = pull_weights(model, SafeConsole(stderr=True, soft_wrap=True))
     sys.stdout.write(f"{path}\n")

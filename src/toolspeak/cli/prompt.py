@@ -1,7 +1,11 @@
-"""The prompt of `toolspeak run`: the argument, followed by the text that is piped in.
+"""The prompt of `toolspeak run`, the user's templates, and the attachments of `run` and `chat`.
 
-A pipe may also be one that nobody writes to: some programs leave one open. Its text cannot be told from the text of a
-slow command, so the run waits for it, as other commands do, and after a few seconds says so on standard error.
+A template is `templates/NAME.toml` in the config folder. A project has none: a template names code and models, and only
+what the user wrote may do so.
+
+The prompt is the argument, followed by the text that is piped in. A pipe may also be one that nobody writes to: some
+programs leave one open. Its text cannot be told from the text of a slow command, so the run waits for it, as other
+commands do, and after a few seconds says so on standard error.
 """
 
 import json
@@ -27,14 +31,7 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Media
 from toolspeak.values.validation import nearest
 
-# Templates: prompts with their options, in files of the user's own.
-#
-# A template is `templates/NAME.toml` in the config folder. A project has none: a template names code and models, and
-# only what the user wrote may do so.
-
-
-INPUT = "input"
-"""The parameter that stands for the prompt of the command."""
+INPUT = "input"  # the parameter that stands for the prompt of the command
 
 _KEYS = ("prompt", "system", "model", "dialect", "tools", "options", "defaults")
 
@@ -44,11 +41,7 @@ class PromptTemplate:
     """A prompt with its options, in which `$name` stands for a parameter.
 
     Attributes:
-        name: Its name.
         prompt: The prompt; None if the user's own is used.
-        system: The system prompt.
-        model: The model.
-        dialect: The dialect.
         tools: The targets of tools, with full paths.
         options: Options of sampling as `NAME=VALUE`.
         defaults: The values of parameters that the user leaves out.
@@ -112,11 +105,7 @@ class PromptTemplate:
 
 
 def find_file(name: str) -> Path:
-    """Return the file of a template.
-
-    Raises:
-        UsageError: There is no such template.
-    """
+    """Return the file of a template. Raises `UsageError` if there is none."""
     file = templates_folder() / f"{name}.toml"
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not file.is_file():
         names = list_templates()
@@ -127,11 +116,7 @@ def find_file(name: str) -> Path:
 
 
 def load_template(name: str) -> PromptTemplate:
-    """Read a template.
-
-    Raises:
-        UsageError: There is no such template, or its file is wrong.
-    """
+    """Read a template. Raises `UsageError` if there is none, or its file is wrong."""
     file = find_file(name)
     table = parse_toml(read_text(file) or "", file)
     for key in table:
@@ -281,9 +266,6 @@ class PipeReader:
                 return
 
 
-# The attachments of `toolspeak run` and `toolspeak chat`: files, addresses and standard input.
-
-
 STANDARD_INPUT = "-"
 
 
@@ -296,12 +278,7 @@ def load_attachments(sources: Iterable[str]) -> tuple[Media, ...]:
 
 
 def load_attachment(source: str, label: str) -> Media:
-    """Load an attachment from a path, in which `~` is the home folder, or from an address.
-
-    Args:
-        source: The path or the address.
-        label: How the user gave it, for errors.
-    """
+    """Load an attachment from a path, in which `~` is the home folder, or an address; `label` names it in errors."""
     return attach(str(Path(source).expanduser()) if source.startswith("~") else source, label=label)
 
 

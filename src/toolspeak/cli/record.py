@@ -18,8 +18,6 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact, ToolFinished, ToolStarted
 from toolspeak.values.messages import Message
 
-# Measures how long calls take. Facts are timed when they happen, not when they are drawn.
-
 
 class CallTimer:
     """Knows how long each call of a run took. Facts may be recorded in one thread and durations read in another.

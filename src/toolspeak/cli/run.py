@@ -22,9 +22,9 @@ from rich.console import Console
 
 from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
 from toolspeak.cli.conversations import ContinuedConversation, ConversationLog
+from toolspeak.cli.embedded import ModelLoader
 from toolspeak.cli.format import describe_agent
 from toolspeak.cli.options import ApproveChoice, ConversationOptions
-from toolspeak.cli.pull import ModelLoader
 from toolspeak.cli.record import CallTimer, RecordFile
 from toolspeak.cli.safe_text import escape_prose, print_error, reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
@@ -251,8 +251,8 @@ class _TranscriptRunner:
             self._transcript.show_wait(f"loading {self._agent.model.name}")
         try:
             loader.wait()
-            if loader.report:
-                self._transcript.write_line(loader.report, "dim")
+            if report := loader.take_report():
+                self._transcript.write_line(report, "dim")
             with self._transcript.capture_prints():
                 return run_live(
                     self._agent,

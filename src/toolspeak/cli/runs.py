@@ -89,11 +89,7 @@ MAX_NAMED = 5  # runs, if several are meant
 
 
 def open_store(url: str) -> Runs:
-    """Return a store that is there already.
-
-    Raises:
-        UsageError: There is no such file, or the address cannot be used.
-    """
+    """Return a store that is there already. Raises `UsageError` if it is not, or cannot be used."""
     require_store(url)
     return Runs(url)
 
@@ -327,12 +323,7 @@ class _TranscriptViewer:
     """Draws the events of a run: the answer on standard output, all else there too if it is a terminal."""
 
     def __init__(self, run_id: str, times: Mapping[str, float]) -> None:
-        """Begin to draw.
-
-        Args:
-            run_id: The run.
-            times: When the facts that are stored already happened; the others happen when they are shown.
-        """
+        """Begin to draw. `times` says when the facts that are stored happened; others happen when they are shown."""
         is_terminal = sys.stdout.isatty()
         self._run_id = run_id
         self._times = times

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Generator[list["Route"]]:
-    """Open a store, and give the routes of its runs. A worker parks its runs when the context is left.
-
-    Raises:
-        StoreUnavailable: The store cannot be used.
-        UsageError: The address of the store or the place of the agents is wrong.
-    """
+    """Open a store, and give the routes of its runs. A worker parks its runs when the context is left."""
     from toolspeak.cli.runs import build_worker, log_warnings
     from toolspeak.durable import Runs
     from toolspeak.gateway.run_routes import run_routes
@@ -80,14 +75,7 @@ GEMINI_SIGN_IN = json.dumps({"security": {"auth": {"selectedType": "gemini-api-k
 
 @frozen
 class ServedAddress:
-    """Where a gateway is reached, as its clients need to know it.
-
-    Attributes:
-        host: The address that it listens on.
-        port: The port.
-        model: The name of the model to ask for.
-        key_env: The environment variable with the key; None if no key is asked for.
-    """
+    """Where a gateway is reached, as its clients need to know it; without `key_env`, no key is asked for."""
 
     host: str
     port: int

@@ -28,8 +28,7 @@ mcp_app = typer.Typer(
 )
 
 
-ID_CHARS = 8
-"""Characters of the code by which servers of the same name are told apart."""
+ID_CHARS = 8  # characters of the code by which servers of the same name are told apart
 
 NameArgument = Annotated[
     str,

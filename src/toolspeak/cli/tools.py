@@ -1,4 +1,17 @@
-"""`toolspeak tools`: the tools in a target, as a model sees them or as a list."""
+"""`toolspeak tools`, `call`, `parse` and `trace`: tools as a model sees them, calls by hand, and how texts were read.
+
+`toolspeak parse --why` prints a message with marks that say what each part of it was read as, and why:
+
+    prose      │ Sure.
+    skipped    │ <tool_call>
+    call       │ {'name': "get_weather", "arguments": {"city": "Oslo"}}
+               │   ^ syntax
+               └ get_weather(city="Oslo"), after the token <tool_call> of hermes, qwen
+               └ repaired: syntax errors were repaired
+    skipped    │ </tool_call>
+
+The margin says the same as the colours, so nothing is lost where there are none. Parts of blanks alone are left out.
+"""
 
 import asyncio
 import inspect
@@ -46,8 +59,6 @@ from toolspeak.values.messages import ToolCall, user
 from toolspeak.values.spec import ToolSpec, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
-
-# `toolspeak trace`: the spans of a recorded run or of exchanges, as a tree or sent to a collector of OpenTelemetry.
 
 
 def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
@@ -121,19 +132,6 @@ def _describe(span: TraceSpan) -> str:
     return escape_line(", ".join(words))
 
 
-# `toolspeak parse --why`: a message with marks that say what each part of it was read as, and why.
-#
-#     prose      │ Sure.
-#     skipped    │ <tool_call>
-#     call       │ {'name': "get_weather", "arguments": {"city": "Oslo"}}
-#                │   ^ syntax
-#                └ get_weather(city="Oslo"), after the token <tool_call> of hermes, qwen
-#                └ repaired: syntax errors were repaired
-#     skipped    │ </tool_call>
-#
-# The margin says the same as the colours, so nothing is lost where there are none. Parts of blanks alone are left out.
-
-
 COLORS: dict[SpanKind, str] = {
     "prose": "",
     "thinking": "cyan",
@@ -145,8 +143,7 @@ COLORS: dict[SpanKind, str] = {
     "skipped": "dim",
 }
 
-MARGIN_CELLS = max(map(len, COLORS)) + 1
-"""Width of the names of kinds in the margin."""
+MARGIN_CELLS = max(map(len, COLORS)) + 1  # width of the names of kinds in the margin
 
 
 def render_explanation(explanation: Explanation) -> RenderableType:
@@ -180,9 +177,6 @@ def _render_carets(repairs: list[RepairPlace], line: str, start: int) -> Iterato
     for repair in repairs:
         column = cell_len(escape_line(line[: (repair.at or 0) - start]))
         yield Text(f"{'':<{MARGIN_CELLS}}│ {' ' * column}^ {repair.repair}", style="yellow")
-
-
-# `toolspeak parse`: the tool calls in a model's text.
 
 
 DIALECT_NAMES = (*DIALECTS, "code")
@@ -222,9 +216,7 @@ def _parse_json(text: str, where: str) -> Any:
 def read_batch(path: str, tools: str | None) -> Iterator[str]:
     """Read a file of records, and yield a line of JSON for each: its id, its calls and its malformed calls.
 
-    Args:
-        path: The file, with a JSON object on each line.
-        tools: The tools of records that name none.
+    Each line of the file is a JSON object; `tools` are those of records that name none.
     """
     default_tools = load_tools(tools) if tools is not None else []
     # Split at line feeds alone: a text may contain any other line break that Unicode knows.
@@ -273,9 +265,6 @@ def _format_call_row(call: ToolCall, repair: str) -> Text:
 
 def _format_text_row(label: str, text: str) -> Text:
     return Text.assemble((f"{label}  ", "cyan"), join_lines(text))
-
-
-# `toolspeak call`: one call of a tool, by hand.
 
 
 def parse_arguments(pairs: list[str], json_text: str | None) -> dict[str, Any]:
@@ -330,30 +319,18 @@ async def _collect(items: AsyncIterator[Any]) -> list[Any]:
     return [item async for item in items]
 
 
-# `toolspeak tools --tool-budget`: what tools cost in tokens in each dialect, and what a budget cuts.
-
-
 def render_budget_costs(specs: tuple[ToolSpec, ...], budget: int, prompt: str) -> RenderableType:
     """Lay out, for each dialect, the tokens of tools without and with a budget, and what is cut and left out.
 
-    Args:
-        specs: The tools.
-        budget: The most tokens that they may take.
-        prompt: The message of the user, by which tools are picked if not all of them fit.
+    If not all tools fit, they are picked by the prompt.
     """
     lines: list[RenderableType] = [
         Text(f"{'dialect':<12}{'tokens':>8}{'budget':>8}{'whole':>8}{'cut':>6}{'left out':>10}")
     ]
     notes: list[RenderableType] = []
     for name, shown in DIALECTS.items():
-        selection = select_tools(
-            specs,
-            shown,
-            budget,
-            [user(prompt)],
-            help_tool=make_help_tool(specs),
-            find_tool=make_find_tool(specs),
-        )
+        helper, finder = make_help_tool(specs), make_find_tool(specs)
+        selection = select_tools(specs, shown, budget, [user(prompt)], help_tool=helper, find_tool=finder)
         whole = count_tool_tokens(specs, shown)
         cut, left_out = len(selection.cut), len(selection.left_out)
         kept = len(selection.listed) - cut
@@ -377,24 +354,17 @@ def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
     """Return what a model is sent of the tools: the definitions for an API, or the prompt of a dialect."""
     match form:
         case Form.openai:
-            return _json(openai_chat.tool_definitions(box.specs, strict=strict))
+            definitions = openai_chat.tool_definitions(box.specs, strict=strict)
         case Form.openai_responses:
-            return _json(openai_responses.tool_definitions(box.specs, strict=strict))
+            definitions = openai_responses.tool_definitions(box.specs, strict=strict)
         case Form.anthropic:
-            return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
+            definitions = anthropic_messages.tool_definitions(box.specs, strict=strict)
         case Form.gemini:
-            return _json(gemini_content.tool_definitions(box.specs, strict=strict))
+            definitions = gemini_content.tool_definitions(box.specs, strict=strict)
         case Form.typescript | Form.python | Form.json:
-            shown = dialect(form.value).render(_specs(box, strict), ())
-            return "\n".join(message.text for message in shown.messages)
-
-
-def _specs(box: Toolbox, strict: bool) -> list[ToolSpec]:
-    return [replace(spec, parameters=strict_schema(spec.parameters)) for spec in box.specs] if strict else [*box.specs]
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+            specs = [replace(each, parameters=strict_schema(each.parameters)) if strict else each for each in box.specs]
+            return "\n".join(message.text for message in dialect(form.value).render(specs, ()).messages)
+    return json.dumps(definitions, indent=2, ensure_ascii=False)
 
 
 def render_tools(box: Toolbox, target: str) -> RenderableType:

@@ -1,4 +1,4 @@
-"""`toolspeak trust`: shows what the settings of a project do, and lets them count."""
+"""`toolspeak trust`: shows what the settings of a project do, and lets them count; commands load settings here."""
 
 import os
 import sys
@@ -69,11 +69,7 @@ def print_decisions() -> None:
 
 
 def remove_trust(path: Path) -> None:
-    """Forget the decision about the project at a path.
-
-    Raises:
-        UsageError: No project there was decided on.
-    """
+    """Forget the decision about the project at a path. Raises `UsageError` if there was none."""
     decision = remove_decision(path)
     if decision is None:
         raise UsageError(f"no project in {path.resolve()} or above was trusted or refused; see toolspeak trust --list")
@@ -81,15 +77,9 @@ def remove_trust(path: Path) -> None:
 
 
 def ask_trust(project: ProjectFile, own: Settings, file: TextIO) -> bool | None:
-    """Show the settings of a project and ask whether to trust them.
+    """Show the settings of a project in a terminal, ask whether to trust them, and return the answer, or None.
 
-    Args:
-        project: The project's settings.
-        own: The settings without the project, to show which endpoints it replaces.
-        file: The terminal to write to.
-
-    Returns:
-        The answer, or None if the input ended without one.
+    `own` are the settings without the project, to show which endpoints it replaces.
     """
     show_settings(project, own, file)
     file.write(QUESTION)
@@ -164,9 +154,6 @@ def _is_current(path: Path, fingerprint: str) -> bool:
     except UsageError:
         return False
     return file is not None and file.fingerprint == fingerprint
-
-
-# Loads the settings for a command, and asks the user before those of a project count.
 
 
 def load_settings(*, trust_project: bool = False, quiet: bool = False, adapter: str | None = None) -> Settings:

@@ -29,8 +29,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.validation import format_value
 
-START_TIMEOUT_SECONDS = 30.0
-"""How long a server may take to start and to list its tools; `npx` may have to download it first."""
+START_TIMEOUT_SECONDS = 30.0  # for a server to start and to list its tools; `npx` may have to download it first
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
@@ -40,14 +39,8 @@ ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], N
 LoginCallback: TypeAlias = Callable[[str], None]
 """Called with the address at which the user logs in."""
 
-_TRANSPORTS: Mapping[str, Transport] = {
-    "stdio": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamableHttp": "http",
-    "streamable_http": "http",
-    "sse": "sse",
-}
+_HTTP_NAMES = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_TRANSPORTS: Mapping[str, Transport] = {"stdio": "stdio", **dict.fromkeys(_HTTP_NAMES, "http"), "sse": "sse"}
 
 _RUNNERS = frozenset("npx bunx pnpm yarn bun node deno uvx uv pipx python python3 py docker podman".split())
 """Programs that run another program, which their first plain argument names."""
@@ -289,13 +282,10 @@ def read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
 
 
 def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
-    switches: dict[str, bool] = {}
-    for key, name in (("approve", "approve"), ("trustHints", "trust_hints")):
-        value = table.get(key, False)
-        if not isinstance(value, bool):
+    for key in ("approve", "trustHints"):
+        if not isinstance(value := table.get(key, False), bool):
             raise UsageError(f"{where}: {key} is true or false, not {format_value(value)}")
-        switches[name] = value
-    return replace(config, approve=switches["approve"], trust_hints=switches["trust_hints"])
+    return replace(config, approve=table.get("approve", False), trust_hints=table.get("trustHints", False))
 
 
 def _read_oauth(value: Any, where: str) -> OAuthClient:

@@ -1,7 +1,11 @@
 """`Connection`: one life of an MCP server, from its start to its end.
 
 One task, the owner, opens the connection, keeps it open and closes it: the SDK refuses to close a connection in another
-task than the one that opened it. Calls run in tasks of their own, in the same event loop (`loop_thread.py`).
+task than the one that opened it. Calls run in tasks of their own, in the same event loop.
+
+All servers of a program live in one event loop, in a thread of its own (`LoopThread`): runs use other event loops, that
+of the caller or that of a portal, and a server outlives them. The thread starts with the first server and ends with the
+last one.
 """
 
 import asyncio
@@ -26,16 +30,16 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-# `LoopThread`: the event loop in which all MCP servers of a program live, in a thread of its own.
-#
-# Runs use other event loops: that of the caller, or that of a portal. A server outlives them, and everything that its
-# connection does must happen in one task of one loop, so servers have a loop to themselves. The thread starts with the
-# first server and ends with the last one.
+Definition: TypeAlias = dict[str, Any]
+"""The definition of a tool, as the server sent it."""
 
+MAX_LIST_PAGES = 100
+MAX_TOOLS = 2_000  # of one server; more are refused, since nobody could look at them
+MAX_DEFINITIONS_CHARS = 4_000_000  # of all tools of one server; more are refused
+END_TIMEOUT_SECONDS = 5.0  # for a connection to end; the transports take less
+CLOSE_TIMEOUT_SECONDS = 10.0  # that `close` waits for a server to end
 
 T = TypeVar("T")
-
-JOIN_TIMEOUT_SECONDS = 10.0
 
 
 class LoopThread:
@@ -89,7 +93,7 @@ class LoopThread:
     def join(self) -> None:
         """Wait until the thread has ended."""
         if not self.is_current_thread() and self.pid == os.getpid():
-            self._thread.join(JOIN_TIMEOUT_SECONDS)
+            self._thread.join(CLOSE_TIMEOUT_SECONDS)
 
 
 _lock = threading.RLock()  # a server may be collected, and so released, while this very thread holds the lock
@@ -118,25 +122,6 @@ def release_loop(thread: LoopThread) -> bool:
         thread.stop()
         return True
 
-
-Definition: TypeAlias = dict[str, Any]
-"""The definition of a tool, as the server sent it."""
-
-MAX_LIST_PAGES = 100
-MAX_TOOLS = 2_000
-"""Tools of one server; more are refused, since nobody could look at them."""
-
-MAX_DEFINITIONS_CHARS = 4_000_000
-"""Characters of the definitions of all tools of one server; more are refused."""
-
-FORGOTTEN_SESSION = "Session terminated"
-"""What the SDK says when an HTTP server does not know the session any more, since it was started anew."""
-
-END_TIMEOUT_SECONDS = 5.0
-"""How long a connection has to end; the transports take less."""
-
-CLOSE_TIMEOUT_SECONDS = 10.0
-"""How long `close` waits for a server to end."""
 
 _live: set["Connection"] = set()
 _live_lock = threading.RLock()
@@ -228,10 +213,7 @@ class Connection:
     ) -> "Future[CallToolResult]":
         """Send a call. Cancelling the future cancels the call, and tells the server so.
 
-        Args:
-            tool: The name that the server gives the tool.
-            arguments: The arguments.
-            report: Gets what the server reports of the call, in the thread of the connection.
+        `report` gets what the server reports of the call, in the thread of the connection.
         """
         return self._thread.submit(self._call(tool, arguments, report))
 
@@ -258,7 +240,8 @@ class Connection:
         try:
             return await client.call_tool(tool, arguments, progress_callback=on_progress if wants_progress else None)
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED or error.message == FORGOTTEN_SESSION:
+            # An HTTP server that was started anew does not know the session any more: the SDK says that in these words.
+            if error.code == CONNECTION_CLOSED or error.message == "Session terminated":
                 self._is_broken = True
                 raise ServerFailed(self._explain_end(error)) from error
             raise ServerFailed(f"the MCP server {self.config.name} refused the call: {find_reason(error)}") from error

@@ -3,7 +3,8 @@
 A login begins only where somebody asked for it (`ServerConfig.on_login`): a run uses the tokens that were saved, gets
 new ones with the refresh token, and otherwise fails with the command that logs in. The SDK keeps no more than tokens
 and the registration of the client. The time at which a token ends and the addresses of the authorization server are
-saved here besides: without them a program that was started later could not refresh its tokens.
+saved here besides: without them a program that was started later could not refresh its tokens. The answer of a login
+comes from the user's browser to an address of this machine (`RedirectReceiver`).
 """
 
 import asyncio
@@ -31,16 +32,9 @@ from toolspeak.mcp.failure import ServerFailure
 from toolspeak.values.errors import ServerFailed, UsageError
 from toolspeak.values.escaping import escape_controls
 
-# `RedirectReceiver`: gets the answer of a login, which the user's browser brings to an address of this machine.
-
-
-LOOPBACK = "127.0.0.1"
-REDIRECT_PATH = "/callback"
-
+LOOPBACK, REDIRECT_PATH = "127.0.0.1", "/callback"
 MAX_REQUEST_BYTES = 16_384
-REQUEST_TIMEOUT_SECONDS = 10.0
-"""How large a request may be, and how long a browser may take to send it."""
-
+REQUEST_TIMEOUT_SECONDS = 10.0  # for a browser to send its request
 MAX_REASON_CHARS = 200
 
 
@@ -62,11 +56,7 @@ class RedirectReceiver:
 
     @asynccontextmanager
     async def listen(self, port: int) -> AsyncGenerator[None]:
-        """Accept requests at a port; 0 for any free one.
-
-        Raises:
-            UsageError: Another program has the port.
-        """
+        """Accept requests at a port; 0 for any free one. Raises `UsageError` if another program has the port."""
         try:
             server = await asyncio.start_server(self._accept, LOOPBACK, port, limit=MAX_REQUEST_BYTES)
         except OSError as error:
@@ -88,11 +78,7 @@ class RedirectReceiver:
         self._answer = asyncio.get_running_loop().create_future()
 
     async def wait(self) -> dict[str, str]:
-        """Return the parameters of the redirect, once it has come.
-
-        Raises:
-            ServerFailed: The user or the server refused the login.
-        """
+        """Return the parameters of the redirect, once it has come. Raises `ServerFailed` if the login was refused."""
         answer = await asyncio.shield(self._answer)
         if "code" in answer:
             return answer
@@ -146,12 +132,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @asynccontextmanager
 async def open_login(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[httpx2.Auth | None]:
-    """Yield what gives requests to a server their tokens; None if there are none, and nobody wants to log in.
-
-    Args:
-        config: The server, without names of variables.
-        failure: Is told that a login is needed.
-    """
+    """Yield what gives requests to a server their tokens; None if there are none, and nobody wants to log in."""
     store = config.logins
     if store is None or has_own_key(config):
         yield None

@@ -2,7 +2,7 @@
 
 Nothing else may be written there. While the server runs, what functions and their children print goes to standard
 error, and they read nothing. A client cannot fill the memory: a line has a largest length, the calls that run and wait
-are limited (`call_gate.py`), and nothing more is read while many answers wait to be written.
+are limited (`CallGate` in `served_tools.py`), and nothing more is read while many answers wait to be written.
 """
 
 import asyncio
@@ -21,11 +21,8 @@ from toolspeak.execution.outcome import CallOutcome, Raised
 from toolspeak.execution.threads import ThreadPool
 from toolspeak.mcp.served_tools import MAX_MESSAGE_BYTES, ToolServer
 
-MAX_WAITING_ANSWERS = 64
-"""Answers that may wait to be written while more is read."""
-
-SKIPPED_BYTES = 65_536
-"""How much of a line that is too long is read at once, to skip it."""
+MAX_WAITING_ANSWERS = 64  # to be written, while more is read
+SKIPPED_BYTES = 65_536  # of a line that is too long, at once
 
 T = TypeVar("T")
 

@@ -1,4 +1,20 @@
-"""`ToolServer`: lists tools to MCP clients, and runs their calls."""
+"""`ToolServer`: lists tools to MCP clients, and runs their calls.
+
+- The name, the description and the schema of the arguments are those of the `ToolSpec`, unchanged: a tool has no name
+  and no schema of arguments that MCP would refuse.
+- The effect becomes hints. MCP's own defaults are the careful ones, so `once` needs none.
+- The output is typed where the return annotation says more than a text does. MCP wants an object, so everything else is
+  wrapped in one, under the key `result`.
+- An error is a result with `isError`, in the words that a model of an agent would get, so that the client's model can
+  mend its call. A result that does not fit the promised schema is an error, too: clients refuse it otherwise.
+- A call that needs approval is decided by the user of the client, if the client can ask; else it is refused. In the
+  protocol of 2026-07-28 the question is the answer to the call, which the client repeats with the decision; before, it
+  is a request to the client. A decision counts for the question that was asked, once: with its question the client gets
+  a sealed state, which only this process can make, and which holds for the same tool, arguments and account
+  (`RequestStateBoundary` of the SDK). A decision without such a state, or with one that was used, is answered with the
+  question.
+- Nothing is kept from one HTTP request to the next. How many calls run and wait is limited (`CallGate`).
+"""
 
 import asyncio
 import base64
@@ -33,17 +49,7 @@ from toolspeak.values.package import __version__
 from toolspeak.values.spec import Schema, ToolSpec, map_subschemas, resolve_reference
 from toolspeak.values.validation import find_problems
 
-# A tool as MCP lists it.
-#
-# - The name, the description and the schema of the arguments are those of the `ToolSpec`, unchanged: a tool has no name
-# and no schema of arguments that MCP would refuse.
-# - The effect becomes hints. MCP's own defaults are the careful ones, so `once` needs none.
-# - The output is typed where the return annotation says more than a text does. MCP wants an object, so everything else
-# is wrapped in one, under the key `result`.
-
-
-RESULT_KEY = "result"
-"""The key under which an output that is no object is wrapped."""
+RESULT_KEY = "result"  # the key under which an output that is no object is wrapped
 
 
 @frozen
@@ -143,14 +149,7 @@ def _is_utf8(value: Any) -> bool:
     return all(map(_is_utf8, cast("list[Any]", value))) if isinstance(value, list | tuple) else True
 
 
-# The result of a call as MCP sends it.
-#
-# An error is a result with `isError`, in the words that a model of an agent would get, so that the client's model can
-# mend its call. A result that does not fit the promised schema is an error, too: clients refuse it otherwise.
-
-
-MAX_SHOWN_PROBLEMS = 5
-"""How many problems of an output are listed."""
+MAX_SHOWN_PROBLEMS = 5  # how many problems of an output are listed
 
 
 def make_call_result(served: ServedTool, result: ToolResult) -> types.CallToolResult:
@@ -211,32 +210,14 @@ def _convert_media(media: Media) -> types.ContentBlock:
             return types.EmbeddedResource(type="resource", resource=resource)
 
 
-# Calls of tools that need approval.
-#
-# The server has nobody to ask. A client that can put a question to its user (MCP calls that elicitation) is asked to;
-# with any other client the call is refused, in words that say what to do. In the protocol of 2026-07-28 the question is
-# the answer to the call, which the client then repeats with the user's decision; before, it is a request to the client.
-#
-# A decision counts for the question that was asked, once. With its question the client gets a sealed state, which only
-# this process can make, and which holds for the same tool, arguments and account (`RequestStateBoundary` of the SDK). A
-# decision without such a state, or with one that was used, is answered with the question.
-
-
 ApprovalRule: TypeAlias = Literal["ask", "always", "never"]
 """Who approves calls of tools with `approve=True`: the user of the client, everybody, or nobody."""
 
 QUESTION_KEY = "approval"
-MAX_SHOWN_CHARS = 2_000
-"""Characters of the arguments in the question."""
-
-MAX_ANSWER_SECONDS = 3_600.0
-"""Seconds in which a question must be answered."""
-
-MAX_USED_QUESTIONS = 10_000
-"""Answered questions that are remembered, so that none is answered twice."""
-
-NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
-"""A form without fields: the answer is yes or no."""
+MAX_SHOWN_CHARS = 2_000  # characters of the arguments in the question
+MAX_ANSWER_SECONDS = 3_600.0  # seconds in which a question must be answered
+MAX_USED_QUESTIONS = 10_000  # answered questions that are remembered, so that none is answered twice
+NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}  # a form without fields: the answer is yes or no
 
 
 def seal_questions(server_name: str) -> RequestStateBoundary:
@@ -303,11 +284,7 @@ def format_question(call: types.CallToolRequestParams) -> str:
     return f"Run {escape_controls(call.name)} with {arguments}?"
 
 
-# `ProgressSender`: sends what a function reports, as fast as the client reads it.
-
-
-MAX_TEXT_CHARS = 1_000
-"""Characters of the text of a report."""
+MAX_TEXT_CHARS = 1_000  # characters of the text of a report
 
 SendProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -366,14 +343,8 @@ class ProgressSender:
             self._task.cancel()
 
 
-# `CallGate`: how many calls run at once, and which must run alone.
-
-
-MAX_RUNNING_CALLS = 64
-"""Calls that run at once. Further ones wait."""
-
-MAX_WAITING_CALLS = 192
-"""Calls that wait. Further ones are refused."""
+MAX_RUNNING_CALLS = 64  # at once; further ones wait
+MAX_WAITING_CALLS = 192  # further ones are refused
 
 
 class TooManyCalls(Exception):
@@ -441,8 +412,7 @@ class CallGate:
             admitted.set_result(None)
 
 
-MAX_MESSAGE_BYTES = 4_000_000
-"""The largest message that a client may send."""
+MAX_MESSAGE_BYTES = 4_000_000  # the largest message that a client may send
 
 
 class ToolServer:

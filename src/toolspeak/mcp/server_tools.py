@@ -1,4 +1,9 @@
-"""`ServerTools`: the tools of MCP servers, wherever tools can be given."""
+"""`ServerTools`: the tools of MCP servers, wherever tools can be given.
+
+A server starts when its tools are first needed. It ends when it is closed, when nobody has its tools any more, or with
+the program. A server that has died is started again at the next call, once: if it dies again without having answered a
+call, it stays down. A call that was under way when the server died is not repeated, since it may have taken effect.
+"""
 
 import asyncio
 import base64
@@ -24,21 +29,12 @@ from toolspeak.values.spec import ToolSpec
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
-# The result of a call of an MCP tool as what the function of a tool returns: data, text and media.
-
 
 def read_result(result: "CallToolResult", *, has_schema: bool) -> Any:
-    """Return what a call gave.
+    """Return what a call gave. Raises `ToolError` if the server says that the call failed.
 
     A tool that declares the schema of its output gives its structured content, other tools their text. Images, sounds
     and resources that are no text become media.
-
-    Args:
-        result: The answer of the server.
-        has_schema: Whether the tool declares a schema of its output.
-
-    Raises:
-        ToolError: The server says that the call failed.
     """
     texts: list[str] = []
     media: list[Media] = []
@@ -53,10 +49,6 @@ def read_result(result: "CallToolResult", *, has_schema: bool) -> Any:
         raise ToolError(text or "the call failed, and the server does not say why")
     structured: Any = result.structured_content
     data: Any = structured if structured is not None and (has_schema or not texts) else text if texts else None
-    return _join(data, media)
-
-
-def _join(data: Any, media: Sequence[Media]) -> Any:
     if not media:
         return data
     return [data, *media] if data is not None else list(media) if len(media) > 1 else media[0]
@@ -87,13 +79,6 @@ def _read_media(data: str, mime: str, name: str | None) -> Media | str:
     return Media(mime=mime, data=content, name=name) if content else f"(empty {mime})"
 
 
-# `McpServer`: a server for as long as somebody has its tools.
-#
-# It starts when its tools are first needed. It ends when it is closed, when nobody has its tools any more, or with the
-# program. A server that has died is started again at the next call, once: if it dies again without having answered a
-# call, it stays down. A call that was under way when the server died is not repeated, since it may have taken effect.
-
-
 DefinitionsCheck: TypeAlias = Callable[[ServerConfig, Sequence[Definition]], None]
 """Called with the tools of a server that was started; raises `ToolsChanged` if they are not those that are known."""
 
@@ -111,11 +96,7 @@ class _ConnectionSlot:
 
 
 class McpServer:
-    """A server that is started when it is needed.
-
-    Attributes:
-        config: How the server is reached.
-    """
+    """A server that is started when it is needed."""
 
     def __init__(self, config: ServerConfig, check: DefinitionsCheck) -> None:
         self.config = config
@@ -127,21 +108,18 @@ class McpServer:
         self._accepted: Connection | None = None
         weakref.finalize(self, self._slot.close).atexit = False  # `close_all` ends servers at the end of the program
 
-    def begin(self) -> None:
-        """Start the server, if it does not run, without waiting for it."""
-        self._start()
-
     def load(self) -> Sequence[Definition]:
         """Start the server, if it does not run, and return the definitions of its tools."""
-        connection = self._start()
+        connection = self.start()
         return self._accept(connection, connection.started.result())
 
     async def aload(self) -> Sequence[Definition]:
         """Start the server as `load` does, without blocking the event loop."""
-        connection = self._start()
+        connection = self.start()
         return self._accept(connection, await _wait_for(connection.started))
 
-    def _start(self) -> Connection:
+    def start(self) -> Connection:
+        """Start the server, if it does not run, without waiting for it."""
         with self._lock:
             connection = self._slot.connection
             if connection is None or not connection.is_alive:
@@ -266,7 +244,7 @@ class ServerTools:
         """Start the servers, if that was not done, and return what they list."""
         if self._listed is None:
             for server in self._servers:
-                server.begin()  # all at the same time
+                server.start()  # all at the same time
             self._listed = self._number([server.load() for server in self._servers])
         return self._listed
 

@@ -4,6 +4,10 @@ Everything that a server says of its tools is foreign text, and most of it is sh
 tokens count. So in descriptions control tokens are broken, and long ones are cut. A schema is otherwise not touched: a
 tool with a control token in a name or a value that it must be called with is left out, since it could not be called
 with another spelling.
+
+A server could describe its tools harmlessly at first and change the text later, when nobody looks. So everything that a
+model is shown or that decides how a call is run is pinned: it is compared with what the user accepted. A tool that is
+gone is no danger; a new one is a change.
 """
 
 import difflib
@@ -22,23 +26,11 @@ from toolspeak.tools.signature import TOOL_NAME
 from toolspeak.values.errors import UsageError
 from toolspeak.values.spec import Effect, Schema, ToolSpec, map_subschemas
 
-# What of a tool's definition is pinned, and how a change is shown.
-#
-# A server could describe its tools harmlessly at first and change the text later, when nobody looks. So everything that
-# a model is shown or that decides how a call is run is compared with what the user accepted. A tool that is gone is no
-# danger; a new one is a change.
-
-
 PINNED_KEYS = ("title", "description", "inputSchema", "outputSchema", "annotations")
 
-MAX_DIFF_LINES = 60
-MAX_LINE_CHARS = 300
-
-MAX_COMPARED_LINES = 4_000
-"""Lines of a tool whose order is compared; of longer ones, all old lines and then all new ones are shown."""
-
-_CONTEXT_CHARS = 40
-"""Characters before the first difference that a cut line begins with."""
+MAX_DIFF_LINES, MAX_LINE_CHARS = 60, 300
+MAX_COMPARED_LINES = 4_000  # of a tool; of a longer one, all old lines and then all new ones are shown
+_CONTEXT_CHARS = 40  # before the first difference, with which a cut line begins
 
 
 def select_pinned(definitions: Sequence[Definition]) -> dict[str, dict[str, Any]]:
@@ -117,12 +109,8 @@ def _count_common(one: str, other: str) -> int:
     return bisect_left(range(length), True, key=lambda end: one[: end + 1] != other[: end + 1])
 
 
-MAX_DESCRIPTION_CHARS = 4_000
-"""Characters of the description of a tool or a parameter that a model is shown."""
-
-MAX_SCHEMA_CHARS = 200_000
-"""Characters of a schema; a tool with a longer one is left out."""
-
+MAX_DESCRIPTION_CHARS = 4_000  # characters of the description of a tool or a parameter that a model is shown
+MAX_SCHEMA_CHARS = 200_000  # characters of a schema; a tool with a longer one is left out
 MAX_NAME_CHARS = 64
 
 RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
@@ -130,8 +118,7 @@ RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
 
 _DIGEST_CHARS = 8
 
-_ANNOTATIONS = ("description", "title", "$comment")
-"""Keywords whose texts are for readers only."""
+_ANNOTATIONS = ("description", "title", "$comment")  # keywords whose texts are for readers only
 
 
 def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolSpec:

@@ -1,10 +1,13 @@
-"""Messages to and from a server that is a child process: one line of JSON each.
+"""Messages to and from a server: one line of JSON each for a child process, or over HTTP by the transports of the SDK.
 
 The transport of the SDK reads lines of any length, and prints what the server writes to its standard error. Here a
 message has a limit, lines that are no messages are dropped, and the end of the log is kept for error messages.
 
 A server ends in three steps: its standard input is closed, it is terminated, it is killed; each with its process group,
 so that a launcher such as `npx` leaves nothing behind.
+
+Over HTTP, hooks of the HTTP client limit the size of an answer. Compressed answers are not asked for, and are refused:
+a few kilobytes can become gigabytes before anybody counts them.
 """
 
 import asyncio
@@ -15,11 +18,16 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import anyio
 import httpx2
+import mcp_types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.sse import sse_client
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.failure import ServerFailure
@@ -27,35 +35,20 @@ from toolspeak.mcp.login import ask_for_login, has_own_key, open_login
 from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
 
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.shared.message import SessionMessage
-
-MAX_MESSAGE_BYTES = 16_000_000
-"""The largest message that is read; a server that sends more is ended."""
-
-GRACE_SECONDS = 1.0
-"""How long a server has to end after its input is closed, and again after it is terminated."""
-
-MAX_LOG_BYTES = 2_000
-"""How much of the end of a server's log is kept."""
-
-_READ_BYTES = 65_536
-_POLL_SECONDS = 0.01
-_NEWLINE = b"\n"
+MAX_MESSAGE_BYTES = 16_000_000  # a server that sends more is ended
+GRACE_SECONDS = 1.0  # for a server to end after its input is closed, and again after it is terminated
+MAX_LOG_BYTES = 2_000  # of the end of a server's log
+CONNECT_TIMEOUT_SECONDS = 30.0
+GOODBYE_TIMEOUT_SECONDS = 2.0  # to answer that a session has ended; the session ends without the answer, too
+_READ_BYTES, _POLL_SECONDS, _NEWLINE = 65_536, 0.01, b"\n"
 
 
 @asynccontextmanager
 async def open_stdio(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
     """Run a server, and yield the streams that the SDK reads messages from and writes messages to.
 
-    Args:
-        config: How the server is started, without names of variables.
-        failure: Is told why the connection ended, if the server is the cause.
+    `failure` is told why the connection ended, if the server is the cause.
     """
-    import anyio
-    from mcp.shared.message import SessionMessage
-
     process = await _start(config)
     to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
@@ -77,8 +70,6 @@ async def open_stdio(config: ServerConfig, failure: ServerFailure) -> AsyncGener
 
 
 async def _start(config: ServerConfig) -> asyncio.subprocess.Process:
-    from mcp.client.stdio import get_default_environment
-
     env = get_default_environment() | dict(config.env)
     named = config.command[0]
     is_path = Path(named).name != named
@@ -106,13 +97,9 @@ async def _start(config: ServerConfig) -> asyncio.subprocess.Process:
 
 async def _read_messages(
     process: asyncio.subprocess.Process,
-    to_session: "MemoryObjectSendStream[SessionMessage | Exception]",
+    to_session: MemoryObjectSendStream[SessionMessage | Exception],
     failure: ServerFailure,
 ) -> None:
-    import anyio
-    import mcp_types
-    from mcp.shared.message import SessionMessage
-
     dropped = 0
     try:
         async for line in _read_lines(process, failure):
@@ -158,8 +145,8 @@ async def _drain(process: asyncio.subprocess.Process) -> None:
 
 async def _write_messages(
     process: asyncio.subprocess.Process,
-    from_session: "MemoryObjectReceiveStream[SessionMessage]",
-    to_session: "MemoryObjectSendStream[SessionMessage | Exception]",
+    from_session: MemoryObjectReceiveStream[SessionMessage],
+    to_session: MemoryObjectSendStream[SessionMessage | Exception],
 ) -> None:
     assert process.stdin is not None  # noqa: S101 (it is a pipe)
     try:
@@ -213,18 +200,6 @@ def _signal(process: asyncio.subprocess.Process, name: str) -> None:
             process.kill()
         else:
             os.killpg(process.pid, getattr(signal, name))
-
-
-# Messages to and from a server over HTTP, by the transports of the SDK, with a limit on the size of an answer.
-#
-# Compressed answers are not asked for, and are refused: a few kilobytes can become gigabytes before anybody counts
-# them.
-
-
-CONNECT_TIMEOUT_SECONDS = 30.0
-
-GOODBYE_TIMEOUT_SECONDS = 2.0
-"""How long a server has to answer that a session has ended; the session ends without the answer, too."""
 
 
 @asynccontextmanager

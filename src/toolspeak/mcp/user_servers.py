@@ -1,4 +1,4 @@
-"""Tools of MCP servers for agents: servers are looked up, and their tools compared with what the user accepted."""
+"""Tools of MCP servers for agents: looks servers up, compares their tools with what the user accepted, and logs in."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,15 +23,8 @@ from toolspeak.settings.server_targets import PREFIX, is_address
 from toolspeak.settings.user_files import ServerPin, find_login, find_pin, list_logins, login_file, save_login, save_pin
 from toolspeak.values.errors import ToolsChanged, UsageError
 
-# Logins at MCP servers: where they are kept, and how a user logs in.
-
-
-LOGIN_TIMEOUT_SECONDS = 300.0
-"""How long a user has to log in."""
-
-
-MIN_CODE_CHARS = 8
-"""Characters of a server's identity by which servers of the same name are told apart."""
+LOGIN_TIMEOUT_SECONDS = 300.0  # for a user to log in
+MIN_CODE_CHARS = 8  # of a server's identity, by which servers of the same name are told apart
 
 
 class UserLogin:

@@ -1,6 +1,7 @@
-"""`toolspeak pull`: downloads the weights of the embedded model, with a bar in a terminal and plain lines elsewhere.
+"""The embedded model: `toolspeak pull` downloads its weights, `toolspeak local` keeps it loaded, commands load it.
 
-Either ends in one line, which says what was downloaded and how long it took.
+The progress of a download is a bar in a terminal and plain lines elsewhere. Either ends in one line, which says what
+was downloaded and how long it took.
 """
 
 import json
@@ -8,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +27,6 @@ from toolspeak.run.model_lookup import find_model, warm_folder
 from toolspeak.settings import LocalSettings, Settings, cache_folder
 from toolspeak.values.errors import UsageError
 from toolspeak.values.validation import nearest
-
-# Loads the embedded model in the background.
 
 
 class ModelLoader:
@@ -61,13 +60,8 @@ class ModelLoader:
         if self._error is not None:
             raise self._error
 
-    @property
-    def report(self) -> str | None:
-        """A line that says how long loading took; None if nothing was loaded."""
-        return self._report
-
     def take_report(self) -> str | None:
-        """Return the report at the first call, and None at the next ones."""
+        """Return a line that says how long loading took, once; None if nothing was loaded."""
         report, self._report = self._report, None
         return report
 
@@ -91,9 +85,6 @@ def format_idle(seconds: float) -> str:
     return f"for {minutes:g} minute{'' if minutes == 1 else 's'} after its last use"
 
 
-# `toolspeak local`: the embedded model, kept loaded between commands.
-
-
 def start(model: str | None, minutes: float | None, settings: Settings) -> None:
     """Load a model in a warm server, unless one runs, and print its line of the status."""
     _require_support()
@@ -104,10 +95,7 @@ def start(model: str | None, minutes: float | None, settings: Settings) -> None:
     if not isinstance(found, EmbeddedModel):
         raise UsageError(f"{name} is not an embedded model; only local and local:FILE.gguf can be kept loaded")
     console = SafeConsole(stderr=True, soft_wrap=True)
-    if console.is_terminal:
-        with console.status(f"loading {name}"):
-            server = found.load()
-    else:
+    with console.status(f"loading {name}") if console.is_terminal else nullcontext():
         server = found.load()
     if isinstance(server, WarmServer):
         state = "is loaded" if server.was_started else "was loaded already"
@@ -160,16 +148,11 @@ def _require_support() -> None:
         raise UsageError("on Windows the embedded model cannot be kept loaded: each command loads it")
 
 
-PLAIN_PROGRESS_STEP = 0.1
-"""The share of the file after which another plain line is printed."""
+PLAIN_PROGRESS_STEP = 0.1  # the share of the file after which another plain line is printed
 
 
 def find_in_catalogue(model: str) -> Weights:
-    """Return the entry of the catalogue for a model.
-
-    Raises:
-        UsageError: The catalogue has no such model.
-    """
+    """Return the entry of the catalogue for a model. Raises `UsageError` if it has none."""
     if model in CATALOGUE:
         return CATALOGUE[model]
     known = ", ".join(CATALOGUE)
@@ -199,16 +182,9 @@ def pull_weights(model: str, console: Console) -> Path:
 
 
 def download(weights: Weights, folder: Path, console: Console, sources: Sequence[WeightsSource] | None = None) -> Path:
-    """Download weights, show the progress, and return the path of the file.
-
-    Args:
-        weights: The weights.
-        folder: The folder for the file.
-        console: Where the progress is shown.
-        sources: The sources to try, in order; by default those of `pull`.
-    """
+    """Download weights into a folder, show the progress, and return the path. The sources are tried in order."""
     started = time.monotonic()
-    with _show_progress(weights, console) as report:
+    with (_show_bar if console.is_terminal else _show_lines)(weights, console) as report:
         path = pull(weights, folder, on_progress=report, sources=sources)
     duration = format_duration(time.monotonic() - started)
     console.print(f"pulled {weights.name}, {format_megabytes(weights)} in {duration}", highlight=False)
@@ -218,10 +194,6 @@ def download(weights: Weights, folder: Path, console: Console, sources: Sequence
 def format_megabytes(weights: Weights) -> str:
     """Format the size of weights."""
     return f"{weights.size / 1e6:,.0f} MB"
-
-
-def _show_progress(weights: Weights, console: Console) -> AbstractContextManager[ProgressCallback]:
-    return _show_bar(weights, console) if console.is_terminal else _show_lines(weights, console)
 
 
 @contextmanager
