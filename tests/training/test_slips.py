@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cases import RUNS_ALL, each_case
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question
@@ -23,7 +22,7 @@ make_pairs: Any = import_module("make_pairs")
 slips: Any = import_module("slips")
 
 SUITE = load_suite("field-train")
-SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240}
+SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240 if RUNS_ALL else 90}
 
 MOVE = ToolSpec(
     name="move",
@@ -69,12 +68,12 @@ def test_a_text_without_quotes_is_answered_in_the_words_of_the_loop():
     )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_case("dialect", list(DIALECTS))
 def test_an_argument_that_is_missing_is_named(dialect: str):
     assert slip_with("folder: missing; needs string", dialect)
 
 
-@pytest.mark.parametrize("dialect", ["python", "typescript"])
+@each_case("dialect", ["python", "typescript"])
 def test_a_call_under_a_condition_is_refused(dialect: str):
     assert slip_with("it stands under a condition", dialect)
 
