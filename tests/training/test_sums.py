@@ -18,7 +18,7 @@ from toolspeak.lab.suites import load_suite
 said_days: Any = import_module("composing.said.days")
 said_counts: Any = import_module("composing.said.counts")
 said_stays: Any = import_module("composing.said.stays")
-said_units: Any = import_module("composing.said.units")
+said_amounts: Any = import_module("composing.said.amounts")
 compose_sums: Any = import_module("composing.sums")
 compose_times: Any = import_module("composing.times")
 
@@ -268,7 +268,7 @@ def test_the_hours_of_a_description_divide_the_day(minutes: int, name: str):
     ],
 )
 def test_a_unit_counts_as_the_description_tells(said: str, rule: str, words: str, number: float):
-    kind = said_units.measure("Amount", said, ["10", "1.5"])
+    kind = said_amounts.measure("Amount", said, ["10", "1.5"])
     rules = [kind(random.Random(seed), "value").schemas["value"]["description"] for seed in range(60)]
     seed = next(place for place, each in enumerate(rules) if rule in each)
     assert draw_slot(kind, "en", seed)[words] == {"value": number}
