@@ -121,6 +121,12 @@ def full_day(talk: Talk, day: date) -> str:
     return say(talk, "full_day", day=day, number=day_number(talk, day.day), month=month, short=month[:3])
 
 
+def list_plain_days(lang: str, day: date) -> list[str]:
+    """List the plain ways to write a day with month and year; the first one is the usual one."""
+    named = {"month": MONTHS[lang][day.month - 1], "first": "1er" if day.day == 1 else day.day}
+    return [way.format(day=day, **named) for way in WORDS["plain_days"][lang]]
+
+
 def last_of_month(day: date) -> date:
     return (day.replace(day=28) + timedelta(4)).replace(day=1) - timedelta(1)
 
