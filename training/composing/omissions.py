@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from composing.said.days import LANGUAGES, MONTHS, WORDS, list_plain_days
-from composing.tables import capitalise, make_all, read_table, write_lines
+from composing.tables import capitalise, make_all, number_lines, read_table, write_lines
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -55,18 +55,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Job:
-    """A tool, and the sentences that ask for it.
-
-    Attributes:
-        name: Its name, as the model sees it.
-        description: What it does.
-        parts: Its parameters; the name of an optional one ends in `?`.
-        frames: Sentences, one a line, in English or, after `de: `, in another language. Pieces in brackets can be
-            left out: `Book {bike}[ on {day}].` A `|` divides what is said from what is said instead.
-        twos: Sentences that ask for two calls, each followed by `>>` and what is replied where the piece of the second
-            call is left out: `{bike:1} for {hours:1} hours, {bike:2} [for {hours:2}|for longer]. >> How long is ...?`
-        asks: Questions for pieces that hold two values: `{"start+end": "For which period?"}`.
-    """
+    """A tool, and the sentences that ask for it; the README of `training` tells what each entry is."""
 
     name: str
     description: str
@@ -400,8 +389,7 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
             yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
             questions = [each for twins in asked for each in make_questions(twins, rng)]
             fresh = [each for each in questions if not (each["messages"] in seen or seen.add(each["messages"]))]
-            for index, question in enumerate(fresh, 1):
-                yield {"id": f"{name}-{index:03}", "tools": name, **question}
+            yield from number_lines(name, fresh, digits=3)
 
 
 def make_questions(twins: Twins, rng: random.Random) -> list[Question]:
