@@ -83,13 +83,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Mark:
-    """How a conversation went.
-
-    Attributes:
-        turns: For each turn of the user, whether state and results were right after it.
-        whole: Whether the conversation counts as right in BFCL.
-        why: What BFCL says if it does not.
-    """
+    """Whether state and results were right after each turn, whether the whole is right in BFCL, and why not."""
 
     turns: tuple[bool, ...]
     whole: bool
@@ -207,13 +201,8 @@ def judge_turns(script: Script, steps: Steps) -> tuple[bool, ...]:
 class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
-    Attributes:
-        script: What the user says, and the tools.
-        dialect: The name of the dialect.
-        prompt: The prompt that is to be answered next; None when the conversation has ended.
-        steps: The calls that were run so far, by turn of the user and message of the model.
-        answers: The texts of the model, by turn of the user.
-        ends: Why the run of each turn ended.
+    `prompt` is to be answered next; None when the conversation has ended. `steps` has the calls that were run, by
+    turn of the user and message of the model.
     """
 
     def __init__(self, script: Script, dialect_name: str) -> None:

@@ -49,7 +49,7 @@ def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
 
 
 def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
-    """Have the model answer the prompts of `make_own_prompts`, unless it has; return the good answers."""
+    """Have the model answer the prompts without tools, unless it has; return the good answers."""
     prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
     if prompts and not path.exists():
         answer_all(model, tokenizer, prompts, path, **{**options, "max_tokens": MAX_OWN_TOKENS})

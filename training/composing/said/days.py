@@ -26,13 +26,8 @@ TEENS, TENS = WORDS["teens"], WORDS["tens"]
 class Talk:
     """What one message is drawn with.
 
-    Attributes:
-        rng: The source of chance.
-        lang: The language of the message.
-        today: The day on which it is written.
-        needs_today: Whether a word in it is only clear to who knows `today`.
-        needs_weekday: Whether a word in it names a day of the week.
-        values: How many values are not said in their plain form.
+    A message needs `today` or the day of the week if a word in it is only clear to who knows them; `values` counts the
+    values that are not said in their plain form.
     """
 
     rng: random.Random

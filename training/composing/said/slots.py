@@ -18,13 +18,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a sentence: the parameters that it fills, and how it is drawn.
+    """A place in a sentence: the parameters that it fills, and how words and values are drawn.
 
-    Attributes:
-        schemas: The parameters.
-        say: Draws the words and the values.
-        is_fixable: Whether a speaker may name a wrong value first and correct it.
-        optional: The parameters that may be left out, though others of the slot may not.
+    It is fixable if a speaker may name a wrong value first; `optional` parameters may be left out alone.
     """
 
     schemas: Mapping[str, Schema]
