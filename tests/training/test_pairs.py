@@ -264,7 +264,7 @@ def test_a_refusal_beside_many_tools_does_not_say_what_there_is_instead():
 def test_the_questions_of_one_file_are_trained_on_and_those_of_another_measure(tmp_path: Path):
     for name in ("train.jsonl", "measure.jsonl"):
         lines = (TRAINING.parent / "examples" / "depot" / name).read_text("utf-8").splitlines(keepends=True)
-        questions = sample((line for line in lines if "id" in json.loads(line)), 20)
+        questions = sample((line for line in lines if "id" in json.loads(line)), 12)
         (tmp_path / name).write_text(
             "".join(line for line in lines if line in questions or "id" not in json.loads(line))
         )

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.cases import RUNS_ALL, each_case
+from tests.training.test_pairs import SUITE
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question
-from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trials import RecordedAnswer, Trial
 from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, user
 from toolspeak.values.spec import ToolSpec
@@ -21,8 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))  # the
 make_pairs: Any = import_module("make_pairs")
 slips: Any = import_module("slips")
 
-SUITE = load_suite("field-train")
-SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240 if RUNS_ALL else 90}
+SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240 if RUNS_ALL else 60}
 
 MOVE = ToolSpec(
     name="move",
