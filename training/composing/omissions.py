@@ -106,13 +106,15 @@ def in_language(text: str, lang: str) -> list[str]:
 def text(description: str, values: Sequence[str], asks: str = "") -> Part:
     """Make a parameter for names and the like."""
     schema: Schema = {"type": "string", "description": description}
-    return Part(schema, lambda rng, lang, _: (in_language(rng.choice(values), lang)[0],) * 2, asks)
+    return Part(schema, lambda rng, lang, _: (said := in_language(rng.choice(values), lang)[0], said), asks)
 
 
 def code(description: str, pattern: str, asks: str = "") -> Part:
     """Make a parameter for numbers such as `K-417`: each `#` of the pattern is a digit."""
     schema: Schema = {"type": "string", "description": description}
-    return Part(schema, lambda rng, *_: (re.sub("#", lambda _: str(rng.randint(1, 9)), pattern),) * 2, asks)
+    return Part(
+        schema, lambda rng, _lang, _values: (made := re.sub("#", lambda _: str(rng.randint(1, 9)), pattern), made), asks
+    )
 
 
 def number(description: str, values: Sequence[float], asks: str = "", default: float | None = None) -> Part:

@@ -484,12 +484,10 @@ def add_paging(listing: RecordTool, paging: str, spelling: Spelling) -> RecordTo
     """Return a tool that lists records with a parameter for further pages, if there are pages."""
     if not paging:
         return listing
-    abouts = {
-        "page": {"type": "integer", "description": "Page of the list, from 1"},
-        "cursor": {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"},
-    }
-    added = {paging: abouts[paging]}
-    return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
+    about = {"type": "integer", "description": "Page of the list, from 1"}
+    if paging == "cursor":
+        about = {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"}
+    return replace(listing, parameters={**listing.parameters, paging: about}, optional=frozenset([paging]))
 
 
 def make_role_tools(role: str) -> list[RecordTool]:
