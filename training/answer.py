@@ -1,4 +1,4 @@
-"""Answers prompts in batches, greedily."""
+"""Loads the weights of a GGUF file into torch, in bfloat16, and answers prompts in batches, greedily."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from examples import LENGTH_MULTIPLE, encode
 from torch.nn import functional
-from transformers import AttentionInterface, DynamicCache
+from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
@@ -39,6 +39,33 @@ AttentionInterface.register("sdpa", attend)
 torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for each length; in training its gradients may be NaN
 
 
+def load_model(gguf: Path) -> tuple[Any, Any]:
+    """Return the tokenizer and the model, on the GPU if there is one.
+
+    Converting the weights takes a minute or more, so the result is kept beside the GGUF file.
+    """
+    cache = gguf.with_suffix(".bf16")
+    cache.mkdir(exist_ok=True)
+    began = time.time()
+    if not (cache / "weights.pt").exists():
+        model = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16)
+        model.config.__dict__.pop("quantization_config", None)  # it describes the file; the weights are plain now
+        model.config.save_pretrained(cache)
+        torch.save(model.state_dict(), cache / "weights.pt")
+    if not (cache / "tokenizer.json").exists():
+        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(cache)
+    config = AutoConfig.from_pretrained(cache)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    with torch.device(device):  # the weights are first filled at random, which takes a minute on a CPU
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16, attn_implementation="sdpa")
+    missing = model.load_state_dict(torch.load(cache / "weights.pt"), strict=False).missing_keys
+    model.tie_weights()
+    if set(missing) - {"lm_head.weight"}:
+        raise RuntimeError(f"{gguf} has no weights for {', '.join(missing)}")
+    print(f"the model was loaded in {time.time() - began:.0f} s", flush=True)
+    return AutoTokenizer.from_pretrained(cache), model.requires_grad_(False).eval()
+
+
 def answer_all(
     model: Any,
     tokenizer: Any,
@@ -51,14 +78,8 @@ def answer_all(
 ) -> None:
     """Write the answers to prompts, each batch at once: a file that was cut holds whole answers.
 
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer.
-        prompts: Objects with `id` and `prompt`, and `shown`, which is written back.
-        path: The file, compressed.
-        max_tokens: Where an answer is cut.
-        batch_tokens: How many tokens of prompts and answers a batch has at most.
-        report: Takes lines for the log.
+    A prompt has `id` and `prompt`, and `shown`, which is written back. An answer is cut after `max_tokens`;
+    a batch has at most `batch_tokens`, answers included.
     """
     stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
     encoded = sorted(((encode(tokenizer, each["prompt"]), each) for each in prompts), key=lambda pair: len(pair[0]))

@@ -9,9 +9,8 @@ import tomllib
 from contextlib import nullcontext
 from pathlib import Path
 
-from answer import answer_all
+from answer import answer_all, load_model
 from lora import Adapter, read_gguf
-from weights import load_model
 
 from run import SETTINGS, read_rows
 

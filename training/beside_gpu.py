@@ -22,7 +22,7 @@ from make_pairs import BFCL_SAMPLE, SETTINGS
 from toolspeak.lab.files import ResultsFile, read_answers
 from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trial_runner import TrialRunner, find_unanswered
-from toolspeak.lab.trials import RecordedAnswer, Trial, make_trials
+from toolspeak.lab.trials import Trial, make_trials
 from toolspeak.models.adapters import Adapter
 from toolspeak.models.embedded import EmbeddedModel
 
@@ -76,7 +76,7 @@ def compare(trials: list[Trial], here: Path, there: Path) -> int:
         verdicts = [trial.judge(answers[trial.id]).verdict for answers in (ours, theirs)]
         right_here += verdicts[0].right
         right_there += verdicts[1].right
-        same += _text(ours[trial.id]) == _text(theirs[trial.id])
+        same += ours[trial.id].text.strip() == theirs[trial.id].text.strip()
         if verdicts[0].right is not verdicts[1].right:
             better = "here" if verdicts[0].right else "there"
             different.append(f"{trial.id}: right {better} only; {verdicts[0].why or verdicts[1].why}")
@@ -87,10 +87,6 @@ def compare(trials: list[Trial], here: Path, there: Path) -> int:
     print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT} of {len(trials)})")
     print("\n".join(different))
     return len(different)
-
-
-def _text(answer: RecordedAnswer) -> str:
-    return answer.text.strip()
 
 
 def main() -> None:

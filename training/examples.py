@@ -28,14 +28,10 @@ SORTED_STEPS = 8
 
 @dataclass(frozen=True)
 class Row:
-    """The tokens of a group, with what is needed to keep its questions apart.
+    """The tokens of a group, with what is needed to keep its `count` questions apart.
 
-    Attributes:
-        tokens: The tokens.
-        labels: The tokens of the answers; `IGNORED` elsewhere.
-        positions: The position of each token.
-        segments: The number of the question that each token belongs to; `SYSTEM_SEGMENT` for the system message.
-        count: How many questions there are.
+    `labels` are the tokens of the answers, and `IGNORED` elsewhere; `segments` has the number of the question that each
+    token belongs to, and `SYSTEM_SEGMENT` for the system message.
     """
 
     tokens: list[int]

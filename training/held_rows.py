@@ -25,23 +25,10 @@ READ_TOKENS = 16_000
 
 
 class HeldRows:
-    """A batch with a row for each conversation. It is a `Player`.
-
-    Attributes:
-        keys: The keys of all rows, by layer.
-        values: The values of all rows, by layer.
-    """
+    """A batch with a row for each conversation: the keys and values of all rows, by layer. It is a `Player`."""
 
     def __init__(self, model: Any, tokenizer: Any, count: int, *, width: int, max_tokens: int) -> None:
-        """Make the rows.
-
-        Args:
-            model: The model.
-            tokenizer: Its tokenizer.
-            count: The number of conversations.
-            width: The most tokens of a prompt and its answer.
-            max_tokens: Where an answer is cut.
-        """
+        """Make rows for `count` conversations; a prompt with its answer has at most `width` tokens."""
         self._model, self._tokenizer = model, tokenizer
         self._width, self._max_tokens = width, max_tokens
         self._stops = set(tokenizer.convert_tokens_to_ids(list(STOP_TOKENS)))

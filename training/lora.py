@@ -1,4 +1,9 @@
-"""Low-rank adapters (LoRA) for the linear layers of a model, and the GGUF file that llama.cpp reads them from."""
+"""Low-rank adapters (LoRA) for linear layers, the GGUF file that llama.cpp reads them from, and their mean.
+
+Trainings that differ only in what they draw make different mistakes, and the mean of their weights makes fewer than
+each of them. The mean of two adapters has twice their rank. For each layer, the two matrices of the old rank are taken
+whose product is nearest to it. Adapters that began with the same seed lose next to nothing by that.
+"""
 
 import math
 import re
@@ -134,3 +139,27 @@ def write_matrices(
 def read_matrices(path: Path) -> dict[str, torch.Tensor]:
     """Return the matrices of an adapter by their names."""
     return {tensor.name: torch.tensor(tensor.data) for tensor in gguf.GGUFReader(path).tensors}
+
+
+def average(paths: Sequence[Path], out: Path, *, alpha: float, architecture: str, name: str) -> float:
+    """Write the mean of adapters of the same layers, rank and alpha; return the mean share of it that is left."""
+    adapters = [read_matrices(path) for path in paths]
+    matrices: dict[str, torch.Tensor] = {}
+    shares: list[float] = []
+    for layer in (key.removesuffix("_a") for key in adapters[0] if key.endswith("_a")):
+        parts = [(each[f"{layer}_a"].float(), each[f"{layer}_b"].float()) for each in adapters]
+        matrices[f"{layer}_a"], matrices[f"{layer}_b"], share = average_layer(parts)
+        shares.append(share)
+    write_matrices(out, matrices, alpha=alpha, architecture=architecture, name=name)
+    return sum(shares) / len(shares)
+
+
+def average_layer(parts: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Return the matrices `a` and `b` whose product is nearest to the mean of products, and the share that is left."""
+    rank = len(parts[0][0])
+    left, left_rest = torch.linalg.qr(torch.cat([b for _, b in parts], dim=1) / len(parts))
+    right, right_rest = torch.linalg.qr(torch.cat([a for a, _ in parts], dim=0).T)
+    columns, sizes, rows = torch.linalg.svd(left_rest @ right_rest.T)
+    roots = sizes[:rank].sqrt()
+    share = (sizes[:rank].square().sum() / sizes.square().sum()).item()
+    return (roots[:, None] * rows[:rank]) @ right.T, left @ (columns[:, :rank] * roots), share

@@ -90,11 +90,7 @@ def make_target(question: Question, dialect_name: str) -> str:
     """Return the right answer as the dialect writes it, without the token that ends it."""
     if question.expected:
         calls = [
-            ToolCall(
-                id=f"call_{place}",
-                name=each.name,
-                arguments=choose_arguments(each, question),
-            )
+            ToolCall(id=f"call_{place}", name=each.name, arguments=choose_arguments(each, question))
             for place, each in enumerate(question.expected, 1)
         ]
         answer = Message(role="assistant", parts=tuple(Call(call=call) for call in calls))
@@ -156,14 +152,9 @@ def make_groups(
     turns: int | None = None,
     offering: Suite | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the groups of all epochs: first the plain ones, then the varied ones.
+    """Yield the groups of all epochs: first the plain ones, then those with tools of the suite `offering`, too.
 
-    Args:
-        suite: The questions.
-        settings: The table `[pairs]` of the settings.
-        rng: Draws.
-        turns: In an epoch a set is shown in one of so many dialects; as the settings say if none is given.
-        offering: The suite whose tools are added in the varied epochs; the suite itself if none is given.
+    In an epoch a set is shown in one of `turns` dialects.
     """
     turns = turns or settings["turns"]
     toolsets = split_toolsets(suite.questions)
@@ -235,10 +226,14 @@ def offer(questions: Sequence[Question], tools: Sequence[ToolSpec]) -> list[Ques
 
 def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -> dict[str, Any]:
     """Return questions with the same tools, whose prompts begin with the same system message."""
+    trials = [Trial(suite=suite, question=each, dialect=dialect_name) for each in questions]
+    return gather([(render_qwen(trial.render()), trial.question) for trial in trials], dialect_name)
+
+
+def gather(prompts: Sequence[tuple[str, Question]], dialect_name: str) -> dict[str, Any]:
     systems: set[str] = set()
     examples: list[dict[str, str]] = []
-    for question in questions:
-        prompt = render_qwen(Trial(suite=suite, question=question, dialect=dialect_name).render())
+    for prompt, question in prompts:
         system, end, rest = prompt.partition(SYSTEM_END)
         systems.add(system + end)
         examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
@@ -251,22 +246,16 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
     for epoch, question in draw_questions(suite, settings, rng):
         rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
         for prompt, shown in show_turns(question, name, rng.choice(BUDGETS)):
-            made = make_group_of_one(prompt, shown, name)
+            made = gather([(prompt, shown)], name)
             yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
 def make_slip_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield questions that follow a call that went wrong, each a group by itself."""
     for epoch, name, question in make_slips(suite, settings, rng):
-        made = make_group_of_one(render_qwen(dialect(name).render(question.tools, question.messages)), question, name)
+        prompt = render_qwen(dialect(name).render(question.tools, question.messages))
+        made = gather([(prompt, question)], name)
         yield {"epoch": epoch, "source": "slips", "toolset_rank": rank_toolset(question.tools), **made}
-
-
-def make_group_of_one(prompt: str, question: Question, dialect_name: str) -> dict[str, Any]:
-    """Return one question with its prompt as a group."""
-    system, end, rest = prompt.partition(SYSTEM_END)
-    examples = [{"id": question.id, "rest": rest, "target": make_target(question, dialect_name)}]
-    return {"dialect": dialect_name, "system": system + end, "examples": examples}
 
 
 def load_habits(suite: Suite) -> Suite:
@@ -291,13 +280,6 @@ def add_plain(suite: Suite, rng: random.Random) -> Suite:
         for number, line in enumerate(lines)
     ]
     return replace(suite, questions=(*suite.questions, *added))
-
-
-def make_own_prompts(suite: Suite) -> Iterator[dict[str, Any]]:
-    """Yield the prompts of the plain questions without tools, which the model answers before it is trained."""
-    for question in suite.questions:
-        if question.id.startswith(PLAIN_PREFIX):
-            yield {"id": question.id, "prompt": render_qwen(Shown(messages=question.messages))}
 
 
 def rank_toolset(tools: Sequence[ToolSpec]) -> float:
@@ -325,12 +307,8 @@ def make_prompt(trial: Trial) -> dict[str, Any]:
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
-    count = 0
     with gzip.open(path, "wt", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+        return sum(file.write(json.dumps(row, ensure_ascii=False) + "\n") > 0 for row in rows)
 
 
 def make_all(folder: Path) -> None:
@@ -351,7 +329,9 @@ def make_all(folder: Path) -> None:
     sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
     sources.append(make_slip_groups(by_hand, pairs, random.Random(seed)))
     groups = chain.from_iterable(sources)
-    write_files(folder, groups, make_own_prompts(field), make_prompts(pairs["dialects"], seed))
+    plain = (each for each in field.questions if each.id.startswith(PLAIN_PREFIX))
+    own_prompts = ({"id": each.id, "prompt": render_qwen(Shown(messages=each.messages))} for each in plain)
+    write_files(folder, groups, own_prompts, make_prompts(pairs["dialects"], seed))
 
 
 def make_yours(folder: Path, questions: Path, measure: Path) -> None:

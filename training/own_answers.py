@@ -15,14 +15,10 @@ MAX_OWN_TOKENS = 400
 """Where an answer is cut. A cut one is not used."""
 
 
-def is_good(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer may be trained on: it has ended by itself."""
-    return bool(answer["text"].strip()) and answer["answer_tokens"] < MAX_OWN_TOKENS
-
-
 def choose_own(answers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the good answers by the ids of their questions."""
-    return {each["id"]: each["text"].strip() for each in answers if is_good(each)}
+    """Return the answers that may be trained on, those that have ended by themselves, by the ids of their questions."""
+    ended = [each for each in answers if each["text"].strip() and each["answer_tokens"] < MAX_OWN_TOKENS]
+    return {each["id"]: each["text"].strip() for each in ended}
 
 
 def use_own(groups: Iterable[Mapping[str, Any]], own: Mapping[str, str]) -> list[dict[str, Any]]:

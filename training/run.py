@@ -1,7 +1,7 @@
 """Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER --runs NAME,NAME`.
 
 The steps are: pairs of prompts and answers (`make_pairs.py`), for each of these trainings of `settings.toml` an adapter
-(`train.py`, or `average.py` for the mean of others), its GGUF file (`lora.py`), answers to the prompts that measure it
+(`train.py`), or the mean of others, and its GGUF file (`lora.py`), answers to the prompts that measure it
 (`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
 with torch, transformers, accelerate and gguf. If they are on different machines, run `make_pairs.py` on the one, copy
 FOLDER, run this with `--only-train`, copy FOLDER back, and run `scores.py`. Pairs in FOLDER are not made again.
@@ -16,12 +16,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from answer import answer_all
-from average import average
-from lora import Adapter, read_gguf, write_gguf
+from answer import answer_all, load_model
+from lora import Adapter, average, read_gguf, write_gguf
 from own_answers import MAX_OWN_TOKENS, choose_own, use_own
 from train import train
-from weights import load_model
 
 SETTINGS = Path(__file__).with_name("settings.toml")
 
@@ -51,7 +49,7 @@ def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
 
 
 def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
-    """Have the model answer the prompts of `make_own_prompts`, unless it has; return the good answers."""
+    """Have the model answer the prompts without tools, unless it has; return the good answers."""
     prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
     if prompts and not path.exists():
         answer_all(model, tokenizer, prompts, path, **{**options, "max_tokens": MAX_OWN_TOKENS})

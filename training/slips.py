@@ -203,24 +203,18 @@ def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Qu
 def return_error(question: Question, _: str, rng: random.Random) -> Question:
     """Return a question whose tools return their errors as values, in any dialect."""
     *before, results = question.messages
-    style: Callable[[str], Any] = rng.choice(
-        [
-            lambda text: {"error": text},
-            lambda text: {"status": "error", "message": text},
-            lambda text: f"Failed: {text}",
-        ]
-    )
+    style = rng.choice(['{{"error": {}}}', '{{"status": "error", "message": {}}}', "Failed: {}"])
+
+    def write(text: str) -> str:
+        return style.format(json.dumps(text, ensure_ascii=False) if style.startswith("{") else text)
+
     parts = [
-        replace(part, content=(Text(text=_write_value(style(part.content[0].text))),), is_error=False)
+        replace(part, content=(Text(text=write(part.content[0].text)),), is_error=False)
         if isinstance(part, Result) and part.is_error and isinstance(part.content[0], Text)
         else part
         for part in results.parts
     ]
     return replace(question, messages=(*before, replace(results, parts=tuple(parts))))
-
-
-def _write_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _has_references(question: Question) -> bool:

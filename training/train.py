@@ -33,17 +33,7 @@ def train(
     seed: int,
     report: Callable[[str], None],
 ) -> None:
-    """Train an adapter.
-
-    Args:
-        model: The model, with the adapter on its layers.
-        adapter: The adapter.
-        tokenizer: The tokenizer of the model.
-        groups: The groups of all epochs, as `make_pairs.py` writes them.
-        settings: The settings of this training, as in `settings.toml`.
-        seed: The seed of the order of the examples.
-        report: Takes lines for the log.
-    """
+    """Train an adapter on the groups of all epochs, as `make_pairs.py` writes them; the seed is that of their order."""
     torch.backends.cuda.enable_cudnn_sdp(False)  # its gradients are NaN for some masks
     end_token = tokenizer.convert_tokens_to_ids("<|im_end|>")
     rng = random.Random(seed)

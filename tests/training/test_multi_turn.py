@@ -12,7 +12,6 @@ pytest.importorskip("mpmath", reason="the classes of bfcl-eval need mpmath, whic
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 
-import bfcl_turns
 import multi_turn
 
 
@@ -47,21 +46,21 @@ def play(say: Callable[[Any], str], limit: int) -> list[Any]:
 
 
 def test_the_halves_have_no_conversation_in_common_and_are_a_hundred_each():
-    halves = [{script.id for script in bfcl_turns.load_scripts(half)} for half in ("tuned", "reported")]
+    halves = [{script.id for script in multi_turn.load_scripts(half)} for half in ("tuned", "reported")]
     assert [len(half) for half in halves] == [100, 100]
     assert not halves[0] & halves[1]
 
 
 def test_right_calls_one_by_one_are_right_in_every_turn():
     for each in play(say_right_calls, 10):
-        mark = bfcl_turns.judge(each.script, each.steps)
+        mark = multi_turn.judge(each.script, each.steps)
         assert mark.whole, (each.id, mark)
         assert set(each.ends) == {"answered"}
 
 
 def test_words_alone_are_wrong_in_every_turn_that_asks_for_something():
     for each in play(lambda _: "I cannot do that.", 5):
-        mark = bfcl_turns.judge(each.script, each.steps)
+        mark = multi_turn.judge(each.script, each.steps)
         assert not mark.whole
         assert mark.turns == tuple(not calls for calls in each.script.truth)
 
@@ -76,7 +75,7 @@ def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
     for each in play(say, 3):
         assert each.ends[-1] in ("limit", "loop")
         assert all(len(answers) <= multi_turn.MAX_STEPS for answers in each.answers)
-        assert not bfcl_turns.judge(each.script, each.steps).whole
+        assert not multi_turn.judge(each.script, each.steps).whole
 
 
 def test_conversations_that_are_given_up_are_marked():

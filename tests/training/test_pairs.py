@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
+<<<<<<< HEAD
 from tests.lab.test_field import find_problems
+=======
+from tests.cases import each_case, sample
+from tests.evaluation.test_field import find_problems
+>>>>>>> wt-training2
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite
@@ -49,19 +54,19 @@ def is_right(suite: Suite, question: Question, dialect: str, text: str) -> bool:
     return trial.judge(RecordedAnswer(id=trial.id, text=text)).verdict.right
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_case("dialect", list(DIALECTS))
 def test_the_answers_are_right_as_they_are_written(dialect: str):
     wrong = [
         each.id
-        for each in SUITE.questions[::SAMPLE]
+        for each in sample(SUITE.questions[::SAMPLE], 60)
         if not is_right(SUITE, each, dialect, make_pairs.make_target(each, dialect))
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_case("dialect", list(DIALECTS))
 def test_a_group_shares_its_system_message(dialect: str):
-    for questions in by_toolset()[::SAMPLE]:
+    for questions in sample(by_toolset()[::SAMPLE], 8):
         group = make_pairs.make_group(SUITE, questions, dialect)
         for question, example in zip(questions, group["examples"], strict=True):
             prompt = render_qwen(Trial(suite=SUITE, question=question, dialect=dialect).render())
@@ -73,7 +78,7 @@ def test_a_group_shares_its_system_message(dialect: str):
 def test_with_other_tools_the_right_answers_stay_right():
     offers = [questions[0].tools for questions in by_toolset()]
     sizes: list[tuple[int, int]] = []
-    for number, questions in enumerate(by_toolset()[::SAMPLE]):
+    for number, questions in enumerate(sample(by_toolset()[::SAMPLE], 20)):
         groups = list(make_pairs.vary_groups(questions, offers, random.Random(number)))
         assert sorted(each.id for group in groups for each in group) == sorted(each.id for each in questions)
         for group in groups:
@@ -117,14 +122,21 @@ def test_composed_questions_have_right_answers(tmp_path: Path):
         ] == []
     shared = [each for each in suite.questions if each.category == "parallel" and len(each.expected) > 1]
     assert any(len({json.dumps(dict(call.arguments)) for call in each.expected}) > 1 for each in shared)
-    again = tmp_path / "again.jsonl"
-    compose.write_composed(again, 7)
-    assert again.read_bytes() == (tmp_path / "composed.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.slow
+@each_case("name, write", list(make_pairs.COMPOSERS.items()), ids=lambda case: case[0])
+def test_a_seed_gives_the_same_questions(name: str, write: Any, tmp_path: Path):
+    for each in ("first", "again"):
+        write(tmp_path / each, 7)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
+    write(tmp_path / "other", 8)
+    assert (tmp_path / "other").read_bytes() != (tmp_path / "first").read_bytes(), name
+
+
+@each_case("dialect", list(DIALECTS))
 def test_programs_are_written_line_for_line(dialect: str):
-    for question in PROGRAMS.questions:
+    for question in sample(PROGRAMS.questions, 40):
         assert find_problems(question) == []
         text = make_pairs.make_target(question, dialect)
         trial = Trial(suite=PROGRAMS, question=question, dialect=dialect)
@@ -134,9 +146,9 @@ def test_programs_are_written_line_for_line(dialect: str):
             assert all(call.arguments[key] == values[0] for key, values in expected.arguments.items()), question.id
 
 
-def python_programs() -> list[Any]:
+def python_programs() -> list[tuple[str, str]]:
     return [
-        pytest.param(call.arguments[key][0], id=question.id)
+        (question.id, call.arguments[key][0])
         for question in PROGRAMS.questions
         for call in question.expected
         for key in ("code", "script", "program", "programm", "codigo")
@@ -144,10 +156,10 @@ def python_programs() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("program", python_programs())
-def test_a_program_prints_its_result(program: str, capsys: pytest.CaptureFixture[str]):
+@each_case("name, program", sample(python_programs(), 40), ids=lambda case: case[0])
+def test_a_program_prints_its_result(name: str, program: str, capsys: pytest.CaptureFixture[str]):
     exec(compile(program, "program", "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out.strip()
+    assert capsys.readouterr().out.strip(), name
 
 
 def test_programs_are_shown_with_tools_of_another_suite():
@@ -185,7 +197,8 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
     assert own_answers.use_own([{"system": "", "examples": examples[:2]}], {}) == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.slow
+@each_case("dialect", list(DIALECTS))
 def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
     settings = {"plain_epochs": 0, "varied_epochs": 1, "many_tools": 30}
     kinds: set[str] = set()
@@ -203,7 +216,7 @@ def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str)
     assert kinds == {"called", "searched", "none", "missing"}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_case("dialect", list(DIALECTS))
 def test_a_tool_that_is_not_shown_is_searched_and_then_called(dialect: str):
     weather = ToolSpec(
         name="get_weather", description="The weather in a city.", parameters={"properties": {"city": {}}}
@@ -253,13 +266,18 @@ def test_a_refusal_beside_many_tools_does_not_say_what_there_is_instead():
 
 
 def test_the_questions_of_one_file_are_trained_on_and_those_of_another_measure(tmp_path: Path):
-    depot = TRAINING.parent / "examples" / "depot"
-    make_pairs.make_yours(tmp_path, depot / "train.jsonl", depot / "measure.jsonl")
+    for name in ("train.jsonl", "measure.jsonl"):
+        lines = (TRAINING.parent / "examples" / "depot" / name).read_text("utf-8").splitlines(keepends=True)
+        questions = sample((line for line in lines if "id" in json.loads(line)), 12)
+        (tmp_path / name).write_text(
+            "".join(line for line in lines if line in questions or "id" not in json.loads(line))
+        )
+    make_pairs.make_yours(tmp_path, tmp_path / "train.jsonl", tmp_path / "measure.jsonl")
     groups = read_lines(tmp_path / "pairs.jsonl.gz")
     prompts = read_lines(tmp_path / "prompts.jsonl.gz")
     trained = {example["id"] for group in groups for example in group["examples"]}
-    assert trained == {each.id for each in load_suite(str(depot / "train.jsonl")).questions}
-    measured = load_suite(str(depot / "measure.jsonl"))
+    assert trained == {each.id for each in load_suite(str(tmp_path / "train.jsonl")).questions}
+    measured = load_suite(str(tmp_path / "measure.jsonl"))
     assert {each["id"] for each in prompts} == {trial.id for trial in make_trials(measured, DIALECTS)}
     assert {each["part"] for each in prompts} == {"yours"}
     assert read_lines(tmp_path / "own_prompts.jsonl.gz") == []
@@ -279,8 +297,8 @@ RING = {
 ASKED = {"id": "q1", "category": "single", "tools": [RING], "messages": "Ring."}
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
+@each_case(
+    "question, told",
     [
         (ASKED | {"expected": []}, "q1: nothing is expected, and no reply is given"),
         (

@@ -7,12 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cases import RUNS_ALL, each_case
+from tests.training.test_pairs import SUITE
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question
-from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trials import RecordedAnswer, Trial
 from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, user
 from toolspeak.values.spec import ToolSpec
@@ -22,8 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))  # the
 make_pairs: Any = import_module("make_pairs")
 slips: Any = import_module("slips")
 
-SUITE = load_suite("field-train")
-SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240}
+SETTINGS = {"plain_epochs": 0, "varied_epochs": 1, "dialects": list(DIALECTS), "slips": 240 if RUNS_ALL else 60}
 
 MOVE = ToolSpec(
     name="move",
@@ -69,12 +67,12 @@ def test_a_text_without_quotes_is_answered_in_the_words_of_the_loop():
     )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_case("dialect", list(DIALECTS))
 def test_an_argument_that_is_missing_is_named(dialect: str):
     assert slip_with("folder: missing; needs string", dialect)
 
 
-@pytest.mark.parametrize("dialect", ["python", "typescript"])
+@each_case("dialect", ["python", "typescript"])
 def test_a_call_under_a_condition_is_refused(dialect: str):
     assert slip_with("it stands under a condition", dialect)
 

@@ -15,7 +15,6 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 
 import answer
-import average
 import examples
 import lora
 import train
@@ -113,7 +112,7 @@ def test_the_mean_of_adapters_is_nearest_to_the_mean_of_their_weights(tmp_path: 
         products.append(b @ a)
         lora.write_matrices(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
     mean = sum(products) / 2
-    share = average.average(paths, tmp_path / "mean.gguf", alpha=8, architecture="qwen2", name="mean")
+    share = lora.average(paths, tmp_path / "mean.gguf", alpha=8, architecture="qwen2", name="mean")
     found = lora.read_matrices(tmp_path / "mean.gguf")
     assert found[f"{layer}_a"].shape == (rank, 24)
     distance = (found[f"{layer}_b"].float() @ found[f"{layer}_a"].float() - mean).norm() / mean.norm()

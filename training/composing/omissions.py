@@ -17,8 +17,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from composing.said.days import LANGUAGES, MONTHS
-from composing.tables import capitalise, make_all, read_table, write_lines
+from composing.said.days import LANGUAGES, MONTHS, WORDS, list_plain_days
+from composing.tables import capitalise, make_all, number_lines, read_table, write_lines
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -28,15 +28,6 @@ TWO_SHARE = 0.14
 
 MOST_TOOLS = 6
 """How many tools the larger set of a field has at most."""
-
-OPENINGS = (
-    "Hi! |Hello. |Good morning! |Quick one. |Hi there, hope you are well. |Me again. "
-    " / de: Hallo! |Guten Morgen! |Kurze Sache. "
-    " / fr: Bonjour ! |Bonsoir ! "
-    " / es: ¡Hola! |Buenos días. "
-)
-
-CLOSINGS = " Thanks!| Thank you.| Cheers!| That's all. / de:  Danke!| Vielen Dank. / fr:  Merci ! / es:  ¡Gracias!"
 
 Call = dict[str, Any]
 Question = dict[str, Any]
@@ -54,13 +45,7 @@ PLACE = re.compile(r"{(\w+)(?::([12]))?}")
 
 @dataclass(frozen=True)
 class Part:
-    """A parameter.
-
-    Attributes:
-        schema: Its schema.
-        say: Draws its values.
-        asks: The questions that ask for it; they may name other values: `Which day should {bike} be fetched?`
-    """
+    """A parameter; the questions that ask for it may name other values: `Which day should {bike} be fetched?`"""
 
     schema: Schema
     say: Say
@@ -70,18 +55,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Job:
-    """A tool, and the sentences that ask for it.
-
-    Attributes:
-        name: Its name, as the model sees it.
-        description: What it does.
-        parts: Its parameters; the name of an optional one ends in `?`.
-        frames: Sentences, one a line, in English or, after `de: `, in another language. Pieces in brackets can be
-            left out: `Book {bike}[ on {day}].` A `|` divides what is said from what is said instead.
-        twos: Sentences that ask for two calls, each followed by `>>` and what is replied where the piece of the second
-            call is left out: `{bike:1} for {hours:1} hours, {bike:2} [for {hours:2}|for longer]. >> How long is ...?`
-        asks: Questions for pieces that hold two values: `{"start+end": "For which period?"}`.
-    """
+    """A tool, and the sentences that ask for it; the README of `training` tells what each entry is."""
 
     name: str
     description: str
@@ -131,23 +105,16 @@ def in_language(text: str, lang: str) -> list[str]:
 
 def text(description: str, values: Sequence[str], asks: str = "") -> Part:
     """Make a parameter for names and the like."""
-
-    def say(rng: random.Random, lang: str, _: Values) -> tuple[str, Any]:
-        value = in_language(rng.choice(values), lang)[0]
-        return value, value
-
-    return Part({"type": "string", "description": description}, say, asks)
+    schema: Schema = {"type": "string", "description": description}
+    return Part(schema, lambda rng, lang, _: (said := in_language(rng.choice(values), lang)[0], said), asks)
 
 
 def code(description: str, pattern: str, asks: str = "") -> Part:
     """Make a parameter for numbers such as `K-417`: each `#` of the pattern is a digit."""
-
-    def say(rng: random.Random, lang: str, _: Values) -> tuple[str, Any]:
-        del lang
-        value = re.sub("#", lambda _: str(rng.randint(1, 9)), pattern)
-        return value, value
-
-    return Part({"type": "string", "description": description}, say, asks)
+    schema: Schema = {"type": "string", "description": description}
+    return Part(
+        schema, lambda rng, _lang, _values: (made := re.sub("#", lambda _: str(rng.randint(1, 9)), pattern), made), asks
+    )
 
 
 def number(description: str, values: Sequence[float], asks: str = "", default: float | None = None) -> Part:
@@ -174,11 +141,8 @@ def choice(description: str, values: Mapping[str, str], asks: str = "", default:
 
 def flag(description: str, words: str) -> Part:
     """Make an optional parameter that is true where the words are said."""
-
-    def say(rng: random.Random, lang: str, _: Values) -> tuple[str, Any]:
-        return rng.choice(in_language(words, lang)), True
-
-    return Part({"type": "boolean", "description": description, "default": False}, say)
+    schema: Schema = {"type": "boolean", "description": description, "default": False}
+    return Part(schema, lambda rng, lang, _: (rng.choice(in_language(words, lang)), True))
 
 
 def several(description: str, items: Sequence[str], asks: str = "", counts: Sequence[int] = (2, 3, 3, 4)) -> Part:
@@ -200,23 +164,9 @@ def day(description: str, asks: str = "", after: str = "", most: int = 20) -> Pa
             value = date.fromisoformat(values[after]) + timedelta(rng.randint(2, most))
         else:
             value = date(2026, 1, 1) + timedelta(rng.randrange(700))
-        return say_day(rng, lang, value), value.isoformat()
+        return rng.choice(list_plain_days(lang, value)), value.isoformat()
 
     return Part({"type": "string", "description": f"{description}, YYYY-MM-DD"}, say, asks, after)
-
-
-def say_day(rng: random.Random, lang: str, value: date) -> str:
-    month = MONTHS[lang][value.month - 1]
-    match lang:
-        case "de":
-            ways = (f"{value.day}. {month} {value.year}", f"{value:%d.%m.%Y}")
-        case "fr":
-            ways = (f"{'1er' if value.day == 1 else value.day} {month} {value.year}",)
-        case "es":
-            ways = (f"{value.day} de {month} de {value.year}",)
-        case _:
-            ways = (f"{value.day} {month} {value.year}", f"{month} {value.day}, {value.year}", value.isoformat())
-    return rng.choice(ways)
 
 
 def month(description: str, asks: str = "") -> Part:
@@ -236,20 +186,10 @@ def clock(description: str, asks: str = "", hours: tuple[int, int] = (7, 20), af
     def say(rng: random.Random, lang: str, values: Values) -> tuple[str, Any]:
         first = int(values[after][:2]) + 1 if after else hours[0]
         hour, minute = rng.randint(first, min(23, first + 6) if after else hours[1]), rng.choice([0, 0, 15, 30, 45])
-        value = f"{hour:02}:{minute:02}"
-        short = f"{hour}:{minute:02}"
-        match lang:
-            case "de":
-                ways = (f"{short} Uhr",)
-            case "fr":
-                ways = (f"{hour}h{minute:02}" if minute else f"{hour}h",)
-            case "en" if hour < 12:
-                ways = (short, f"{short} am")
-            case "en":
-                ways = (short, f"{(hour - 1) % 12 + 1}:{minute:02} pm")
-            case _:
-                ways = (short,)
-        return rng.choice(ways), value
+        kind = {"en": " am" if hour < 12 else " pm", "fr": "" if minute else " full"}.get(lang, "")
+        ways = WORDS["plain_clocks"][f"{lang}{kind}"]
+        said = rng.choice(ways).format(hour=hour, minute=minute, twelve=(hour - 1) % 12 + 1)
+        return said, f"{hour:02}:{minute:02}"
 
     return Part({"type": "string", "description": f"{description}, HH:MM, 24 hours"}, say, asks, after)
 
@@ -269,16 +209,9 @@ FIELDS = [
 
 @dataclass(frozen=True)
 class Twins:
-    """Two requests: one that says everything, and one that lacks something.
+    """Two requests: one that says everything, with its calls, and one that lacks something, with the question for it.
 
-    Attributes:
-        job: The tool.
-        lang: The language.
-        whole: What says everything.
-        calls: The calls that it asks for.
-        lacking: What lacks something.
-        reply: The question that asks for it.
-        dropped: The words that are left out, by the names of the parameters.
+    `dropped` has the words that are left out, by the names of the parameters.
     """
 
     job: Job
@@ -309,11 +242,7 @@ def list_keys(frame: str) -> list[str]:
 
 def leave_out(frame: str, pieces: Sequence[str]) -> str:
     """Take the brackets away, and the pieces that are left out."""
-
-    def replace(found: re.Match[str]) -> str:
-        return (found[2] or "") if found[0] in pieces else found[1]
-
-    return PIECE.sub(replace, frame)
+    return PIECE.sub(lambda found: (found[2] or "") if found[0] in pieces else found[1], frame)
 
 
 def fill(frame: str, words: Mapping[str, str]) -> str:
@@ -414,17 +343,13 @@ def is_later(job: Job, key: str, drawn: Mapping[str, tuple[str, Any]]) -> bool:
 def style(twins: Twins, rng: random.Random) -> tuple[str, str]:
     """Give both requests the same tone."""
     kind = rng.random()
-    opening = rng.choice(in_language(OPENINGS, twins.lang)) if 0.5 < kind < 0.66 else ""
-    closing = rng.choice(in_language(CLOSINGS, twins.lang)) if 0.6 < kind < 0.75 else ""
+    opening = rng.choice(in_language(WORDS["twin_openings"], twins.lang)) if 0.5 < kind < 0.66 else ""
+    closing = rng.choice(in_language(WORDS["twin_closings"], twins.lang)) if 0.6 < kind < 0.75 else ""
     texts = [f"{opening}{each}{closing}" for each in (twins.whole, twins.lacking)]
     if kind > 0.82:
-        values = list(twins.dropped.values())
-        texts = [lower_first(each, [*values, *list_names(twins)]).rstrip(".") for each in texts]
+        named = [str(value[0]) for call in twins.calls for value in call["arguments"].values()]
+        texts = [lower_first(each, [*twins.dropped.values(), *named]).rstrip(".") for each in texts]
     return texts[0], texts[1]
-
-
-def list_names(twins: Twins) -> list[str]:
-    return [str(value[0]) for call in twins.calls for value in call["arguments"].values()]
 
 
 def lower_first(text: str, names: Sequence[str]) -> str:
@@ -466,8 +391,7 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
             yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
             questions = [each for twins in asked for each in make_questions(twins, rng)]
             fresh = [each for each in questions if not (each["messages"] in seen or seen.add(each["messages"]))]
-            for index, question in enumerate(fresh, 1):
-                yield {"id": f"{name}-{index:03}", "tools": name, **question}
+            yield from number_lines(name, fresh, digits=3)
 
 
 def make_questions(twins: Twins, rng: random.Random) -> list[Question]:

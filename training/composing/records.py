@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Literal
 
-from composing.said.days import MONTHS
+from composing.said.days import list_plain_days
 from composing.tables import read_table
 
 Record = dict[str, Any]
@@ -30,7 +30,9 @@ PHRASES = read_table("selections-words")
 LABEL = "label"
 """The field with the name of a record."""
 
-DIGITS, LETTERS, HEX_DIGITS = "0123456789", "ABCDEFGHKLMNPRSTUVWX", "0123456789abcdef"
+DIGITS = "0123456789"
+POOLS = {"#": DIGITS, "@": "ABCDEFGHKLMNPRSTUVWX", "%": "0123456789abcdef"}
+"""What the marks of a pattern of ids stand for."""
 
 MAX_DRAWS = 300
 """How often records are drawn until what is asked has one answer."""
@@ -46,14 +48,7 @@ HISTORY_KINDS = ("notes", "changes", "checks")
 
 @dataclass(frozen=True)
 class RecordTool:
-    """A tool, with its names in words.
-
-    Attributes:
-        name: The name, in words.
-        about: The description.
-        parameters: For each parameter its schema.
-        optional: The parameters that are not required.
-    """
+    """A tool, with its names in words, its description and the schemas of its parameters."""
 
     name: str
     about: str
@@ -63,15 +58,7 @@ class RecordTool:
 
 @dataclass(frozen=True)
 class Superlative:
-    """A way to choose the record with the largest or smallest value.
-
-    Attributes:
-        name: The field.
-        pick: Whether the largest or the smallest is meant.
-        one: The words for the record.
-        two: The words for the two that come first.
-        value: What is told of the value in a reply, with a place for it.
-    """
+    """The largest or smallest value of a field: the words for the record, for the first two, and for the value."""
 
     name: str
     pick: Literal["max", "min"]
@@ -82,14 +69,7 @@ class Superlative:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a field.
-
-    Attributes:
-        name: The field.
-        relation: How the value of the field stands to the other one.
-        values: The values to compare with, of which one is drawn.
-        words: The phrase after the noun, with a place for the value.
-    """
+    """A condition on a field: how it stands to one of some values, and the phrase after the noun."""
 
     name: str
     relation: Literal["is", "is not", "below", "above"]
@@ -105,30 +85,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Domain:
-    """Records of one kind, with their tools and their words.
-
-    Attributes:
-        key: The name of the domain, and the prefix of its tools where they have one.
-        noun, plural, those, none, every: As in `locker`, `lockers`, `the lockers`, `no locker`, `all lockers`.
-        listing: The tool that lists the records; its first parameter is the scope.
-        in_scope: The words for a scope, with a place for its value.
-        scopes: The values of the scope.
-        ident: The field with the id; the first parameter of `act` takes it.
-        pattern: The form of an id: `#` is a digit, `@` a letter, `%` a hexadecimal one; `int:` before it: a number.
-        label: The name of the field that names a record.
-        labels: The names, near ones among them.
-        fields: The other fields.
-        bests, conditions: The ways to choose.
-        named: The words for one record, with places for fields, of which the label is `label`.
-        act: The tool that does something with one record, or with several if its first parameter takes an array.
-        deeds: The words for what is to be done, with a place `{}` for the records.
-        extras: The values for the other parameters of `act`, which `deeds` have places for.
-        done: What is replied when it is done.
-        others: More tools.
-        role: Who belongs to a record: the record has a number for them, which another tool looks up.
-        second, last: The words for one on the list.
-        lang: The language of the words.
-    """
+    """Records of one kind, with their tools and their words; the README of `training` tells what each entry is."""
 
     key: str
     noun: str
@@ -160,21 +117,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Past orders, of which one is made again with one value changed.
-
-    Attributes:
-        key: The name of the domain, and the prefix of its tools where they have one.
-        lookup: The tool that finds the past orders of somebody or of a number.
-        asked: What is looked up: the words and the value.
-        ident, pattern: The field with the id of an order, and its form.
-        order: The tool that orders; each of its parameters is a field of a past order.
-        fields: The fields that are copied.
-        changes: The field that is changed, how, and the words for it.
-        noise: Fields of a past order that are not ordered, a date `when` among them.
-        requests: The requests, with places for what is looked up and for the change.
-        others: More tools.
-        lang: The language of the words.
-    """
+    """Past orders, of which one is made again with one value changed; the README of `training` tells the entries."""
 
     key: str
     lookup: RecordTool
@@ -235,20 +178,18 @@ def form(pattern: str) -> Maker:
 def make_id(pattern: str, rng: random.Random) -> Any:
     """Make an id; a number does not begin with a zero."""
     is_number = pattern.startswith("int:")
-    pools = {"#": DIGITS, "@": LETTERS, "%": HEX_DIGITS}
-    made = "".join(rng.choice(pools[each]) if each in pools else each for each in pattern.removeprefix("int:"))
+    made = "".join(rng.choice(POOLS[each]) if each in POOLS else each for each in pattern.removeprefix("int:"))
     return int(rng.choice(DIGITS[1:]) + made[1:]) if is_number else made
 
 
 def make_near_id(made: Any, pattern: str, rng: random.Random) -> Any:
     """Make an id that differs from another in one place."""
     shape, text = pattern.removeprefix("int:"), str(made)
-    pools = {"#": DIGITS, "@": LETTERS, "%": HEX_DIGITS}
-    places = [place for place, each in enumerate(shape) if each in pools and place > 0]
+    places = [place for place, each in enumerate(shape) if each in POOLS and place > 0]
     if not places:
         return make_id(pattern, rng)
     place = rng.choice(places)
-    text = text[:place] + rng.choice(pools[shape[place]]) + text[place + 1 :]
+    text = text[:place] + rng.choice(POOLS[shape[place]]) + text[place + 1 :]
     return int(text) if pattern.startswith("int:") else text
 
 
@@ -285,11 +226,7 @@ def load_entries(made: Callable[..., Any], table: str) -> list[Any]:
 def say_value(value: Any, lang: str, *, is_price: bool = False) -> str:
     """Write a value as people of a language do: dates in words, decimals with their sign."""
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-        told = date.fromisoformat(value)
-        month = MONTHS[lang][told.month - 1]
-        first = "1er" if lang == "fr" and told.day == 1 else str(told.day)
-        joints = {"de": f"{told.day}. {month} {told.year}", "es": f"{told.day} de {month} de {told.year}"}
-        return joints.get(lang, f"{first} {month} {told.year}")
+        return list_plain_days(lang, date.fromisoformat(value))[0]
     if isinstance(value, float):
         text = f"{value:.2f}" if is_price else str(value)
         return text if lang == "en" else text.replace(".", ",")
@@ -331,15 +268,7 @@ class NothingDrawnError(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """Records that are meant, and the words for them.
-
-    Attributes:
-        words: The words for the records, such as `the cheapest locker`.
-        records: The records, in the order of the list.
-        best: The superlative, if one was used.
-        condition: The words for the condition, if there is one.
-        is_named: Whether the record is called by its name.
-    """
+    """Records that are meant, in the order of the list, and the words for them: `the cheapest locker`."""
 
     words: str
     records: list[Record]
@@ -366,18 +295,11 @@ class Spelling:
 
     def key(self, words: str) -> str:
         first, *rest = words.split()
-        return (
-            first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
-        )
+        return first + "".join(map(str.capitalize, rest)) if self._style == "camel" else "_".join((first, *rest))
 
     def name(self, words: str) -> str:
-        match self._style:
-            case "dotted":
-                return f"{self._prefix}.{'_'.join(words.split())}"
-            case "prefixed":
-                return f"{self._prefix}_{'_'.join(words.split())}"
-            case _:
-                return self.key(words)
+        joint = {"dotted": ".", "prefixed": "_"}.get(self._style)
+        return f"{self._prefix}{joint}{self.key(words)}" if joint else self.key(words)
 
     def tool(self, shown: RecordTool) -> dict[str, Any]:
         properties = {self.key(name): schema for name, schema in shown.parameters.items()}
@@ -435,17 +357,8 @@ class Chooser:
     def list_kinds(self) -> list[Kind]:
         """List the ways to choose, those that matter most twice."""
         twice: list[Kind] = [self.best_under, self.fitting]
-        return [
-            *twice,
-            *twice,
-            self.best,
-            self.second_best,
-            self.best_other,
-            self.two_best,
-            self.fitting_both,
-            self.named,
-            self.placed,
-        ]
+        once: list[Kind] = [self.best, self.second_best, self.best_other, self.two_best, self.fitting_both]
+        return [*twice, *twice, *once, self.named, self.placed]
 
     def list_single_kinds(self) -> list[Kind]:
         """List the ways to choose one record that may be said with its scope."""
@@ -462,9 +375,6 @@ class Chooser:
             if choice is not None:
                 return records, choice
         raise NothingDrawnError
-
-    def _say_condition(self, condition: Condition, value: Any) -> str:
-        return condition.words.format(say_value(value, self._domain.lang))
 
     def say_all(self) -> str:
         """Return the words for all records."""
@@ -489,7 +399,8 @@ class Chooser:
         value = self._rng.choice(condition.values)
         if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
             return None
-        return self._say_condition(condition, value), [each for each in records if condition.fits(each, value)]
+        words = condition.words.format(say_value(value, self._domain.lang))
+        return words, [each for each in records if condition.fits(each, value)]
 
     def best(self, records: Sequence[Record]) -> Choice | None:
         best = self._rng.choice(self.bests)
@@ -573,12 +484,10 @@ def add_paging(listing: RecordTool, paging: str, spelling: Spelling) -> RecordTo
     """Return a tool that lists records with a parameter for further pages, if there are pages."""
     if not paging:
         return listing
-    abouts = {
-        "page": {"type": "integer", "description": "Page of the list, from 1"},
-        "cursor": {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"},
-    }
-    added = {paging: abouts[paging]}
-    return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
+    about = {"type": "integer", "description": "Page of the list, from 1"}
+    if paging == "cursor":
+        about = {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"}
+    return replace(listing, parameters={**listing.parameters, paging: about}, optional=frozenset([paging]))
 
 
 def make_role_tools(role: str) -> list[RecordTool]:

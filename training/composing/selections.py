@@ -7,7 +7,7 @@ The file has the format of every suite.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from composing.records import (
     make_role_tools,
     say_value,
 )
-from composing.tables import expect, write_lines
+from composing.tables import expect, number_lines, write_lines
 
 ENGLISH: list[Domain] = [each for number in (1, 2, 3) for each in load_entries(Domain, f"selections-english-{number}")]
 ABROAD: list[Domain] = [
@@ -74,6 +74,16 @@ OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")
 
 Turn = dict[str, Any]
 Question = dict[str, Any]
+
+
+def ask_next(turns: list[Turn], calls: Iterable[Call]) -> Question:
+    """Make a question whose answer is the next calls."""
+    return {"category": "next", "turns": turns, "expected": expect(calls)}
+
+
+def ask_reply(turns: list[Turn], reply: str, category: str = "answer") -> Question:
+    """Make a question whose answer is words."""
+    return {"category": category, "turns": turns, "expected": [], "reply": reply}
 
 
 class SetComposer:
@@ -171,9 +181,8 @@ class SetComposer:
         # A place on the list could mean one among those that were told.
         if not is_placed and self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
             request = begin(self._pick("follow_leads").format(deed.format(choice.say())))
-            return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
-        turns = self._ask(self._request(deed, choice, scope, is_placed), records, scope)
-        return {"category": "next", "turns": turns, "expected": expect(calls)}
+            return ask_next([*told, {"user": request}], calls)
+        return ask_next(self._ask(self._request(deed, choice, scope, is_placed), records, scope), calls)
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
         words = self._scope_words(scope)
@@ -184,8 +193,9 @@ class SetComposer:
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
         return end(begin(self._pick("deed_leads").format(deed.format(self._say(choice, scope)))))
 
-    def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
-        return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
+    def _ask(self, request: str, records: Sequence[Record], scope: str, *paging: Any) -> list[Turn]:
+        shown = self._show(records, scope, *paging)
+        return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [shown]}]
 
     def across(self) -> Question:
         """Ask for the best of two lists, or for the best of each."""
@@ -211,7 +221,7 @@ class SetComposer:
             {"calls": [self._list_call(scope) for scope in scopes]},
             {"results": [self._show(first, scopes[0]), self._show(second, scopes[1])]},
         ]
-        return {"category": "next", "turns": turns, "expected": expect(self._act_calls(chosen, extras))}
+        return ask_next(turns, self._act_calls(chosen, extras))
 
     def turn_page(self) -> Question:
         """Ask for what needs another page of the list."""
@@ -231,13 +241,9 @@ class SetComposer:
                 raise NothingDrawnError
             records = [record for record in records if record is not choice.records[0]]
         cursor = make_id("c_%%%%%%", self._rng)
-        turns = [
-            {"user": self._request(deed, choice, scope, kind == "last")},
-            {"calls": [self._list_call(scope)]},
-            {"results": [self._show(records, scope, pages, cursor)]},
-        ]
+        turns = self._ask(self._request(deed, choice, scope, kind == "last"), records, scope, pages, cursor)
         more = {"page": pages} if self._paging == "page" else {"cursor": cursor}
-        return {"category": "next", "turns": turns, "expected": expect([self._list_call(scope, **more)])}
+        return ask_next(turns, [self._list_call(scope, **more)])
 
     def reach(self) -> Question:
         """Ask to write to somebody whose number is in the record: they are looked up first, then written to."""
@@ -257,34 +263,29 @@ class SetComposer:
         look_up = self._spelling.call(card, {number: choice.records[0][number]})
         turns = self._ask(request, records, scope)
         if rng.random() < 0.6:
-            return {"category": "next", "turns": turns, "expected": expect([look_up])}
+            return ask_next(turns, [look_up])
         name, phone = rng.choice(PHRASES["names"]), make_id("+44 7### ######", rng)
         found = {self._spelling.key(number): choice.records[0][number], "name": name, "phone": phone}
         call = self._spelling.call(send, {"phone": phone, "text": text})
         turns += [{"calls": [look_up]}, {"results": [found]}]
         if rng.random() < 0.7:
-            return {"category": "next", "turns": turns, "expected": expect([call])}
+            return ask_next(turns, [call])
         turns += [{"calls": [call]}, {"results": [{"sent": True, "to": phone}]}]
         label = choice.records[0][LABEL]
-        reply = f'I texted {name}, the {domain.role} of {label}, at {phone}: "{text}"'
-        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+        return ask_reply(turns, f'I texted {name}, the {domain.role} of {label}, at {phone}: "{text}"')
 
     def look_back(self) -> Question:
         """Ask for the history of a record; what is said of its entries is given, and nothing else."""
         rng = self._rng
         records, choice = self._chooser.draw(rng.choice(self._chooser.list_single_kinds()))
         scope = rng.choice(self._domain.scopes)
-        said: dict[str, Any] = {}
         leads = rng.choice(PHRASES["history_leads"])
         lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(PHRASES["limits"])
-        if "{kind}" in lead:
-            said["kind"] = kind
-        if "{limit}" in lead:
-            said["limit"] = limit
+        said = {key: value for key, value in (("kind", kind), ("limit", limit)) if f"{{{key}}}" in lead}
         request = begin(lead.format(np=self._say(choice, scope), kind=kind, limit=words))
         ident = next(iter(self._history.parameters))
         call = self._spelling.call(self._history, {ident: choice.records[0][self._domain.ident], **said})
-        return {"category": "next", "turns": self._ask(request, records, scope), "expected": expect([call])}
+        return ask_next(self._ask(request, records, scope), [call])
 
     def _tell(self, records: list[Record], scope: str) -> list[Turn] | None:
         """Return an exchange in which something of a list is told, if it can be told clearly."""
@@ -302,7 +303,7 @@ class SetComposer:
         reply = PHRASES["which_reply"][lang].format(
             np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value
         )
-        return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
+        return ask_reply(self._ask(request, records, scope), reply)
 
     def tell_count(self, records: list[Record], scope: str) -> Question | None:
         drawn = self._chooser.draw_condition(records)
@@ -315,16 +316,11 @@ class SetComposer:
         turns = self._ask(begin(lead.format(several)), records, scope)
         if not found:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
-            return {
-                "category": "empty",
-                "turns": turns,
-                "expected": [],
-                "reply": PHRASES["none_answer"][domain.lang].format(none=none),
-            }
+            return ask_reply(turns, PHRASES["none_answer"][domain.lang].format(none=none), "empty")
         form = PHRASES["count_reply"][domain.lang][min(len(found), 2) - 1]
         labels = join_words([record[LABEL] for record in found], domain.lang)
-        reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
-        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+        one = f"{domain.noun} {tail}"
+        return ask_reply(turns, form.format(one=one, several=several, count=len(found), labels=labels))
 
     def tell(self) -> Question:
         for _ in range(MAX_DRAWS):
@@ -346,8 +342,7 @@ class SetComposer:
         [call] = self._act_calls(choice.records, extras)
         result = self._rng.choice([{"ok": True}, {"status": "done"}, {"ok": True, "ref": make_id("%%%%%%", self._rng)}])
         turns += [{"calls": [call]}, {"results": [result]}]
-        reply = begin(fill(self._domain.done, {LABEL: choice.records[0][LABEL], **said}))
-        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+        return ask_reply(turns, begin(fill(self._domain.done, {LABEL: choice.records[0][LABEL], **said})))
 
     def miss(self) -> Question:
         """Ask for a deed with records of which there is none."""
@@ -359,8 +354,7 @@ class SetComposer:
             choice = Choice(domain.named.format(**gone), [], is_named=True)
             labels = join_words([record[LABEL] for record in records], domain.lang)
             reply = begin(self._pick("unknown_reply").format(named=choice.words, labels=labels))
-            turns = self._ask(self._request(deed, choice, scope), records, scope)
-            return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
+            return ask_reply(self._ask(self._request(deed, choice, scope), records, scope), reply, "empty")
         for _ in range(MAX_DRAWS):
             records = self._chooser.draw_records(2, 7)
             best = rng.choice(self._chooser.bests)
@@ -372,8 +366,7 @@ class SetComposer:
                 records = []
             none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
             turns = self._ask(self._request(deed, choice, scope), records, scope)
-            reply = self._pick("none_reply").format(none=none)
-            return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
+            return ask_reply(turns, self._pick("none_reply").format(none=none), "empty")
         raise NothingDrawnError
 
     def _draw_earlier(self, question: Question) -> Question:
@@ -431,7 +424,7 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
             {"calls": [spelling.call(repeat.lookup, {next(iter(repeat.lookup.parameters)): who})]},
             {"results": [result]},
         ]
-        yield {"category": "next", "turns": turns, "expected": expect([spelling.call(repeat.order, arguments)])}
+        yield ask_next(turns, [spelling.call(repeat.order, arguments)])
 
 
 def compose_all(seed: int) -> Iterator[dict[str, Any]]:
@@ -445,17 +438,14 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
             composer = SetComposer(domain, first + place, rng)
             name = f"selection-{domain.key}-{place + 1}"
             yield {"toolset": name, "tools": composer.tools(spare)}
-            questions = composer.compose(ENGLISH_QUESTIONS if is_english else ABROAD_QUESTIONS)
-            for number, question in enumerate(questions, 1):
-                yield {"id": f"{name}-{number:02}", "tools": name, **question}
+            yield from number_lines(name, composer.compose(ENGLISH_QUESTIONS if is_english else ABROAD_QUESTIONS))
     for repeat in REPEATS:
         for place in range(REPEAT_SETS):
             spelling = Spelling(STYLES[place % len(STYLES)], repeat.key)
             name = f"selection-{repeat.key}-{place + 1}"
             tools = [spelling.tool(each) for each in (repeat.lookup, repeat.order, *repeat.others)]
             yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
-            for number, question in enumerate(compose_repeats(repeat, spelling, REPEAT_QUESTIONS, rng), 1):
-                yield {"id": f"{name}-{number:02}", "tools": name, **question}
+            yield from number_lines(name, compose_repeats(repeat, spelling, REPEAT_QUESTIONS, rng))
 
 
 def write_selections(path: Path, seed: int) -> None:

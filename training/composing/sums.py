@@ -16,7 +16,7 @@ from typing import Any
 from composing.said import load_tools
 from composing.said.days import LANGUAGES, TEENS, TENS, Talk, say
 from composing.tables import expect, write_lines
-from composing.times import OPTIONAL_SHARE, Draft, Offer, add_today, compose_sets, fill, spell, style, tidy
+from composing.times import Draft, Offer, add_today, compose_sets, draw_frame, fill, spell, style, tidy
 
 TOOLS = load_tools("sums-lodging", "sums-crafts", "sums-counters")
 
@@ -38,10 +38,7 @@ PAIR_FIX_SHARE = 0.5
 
 def fill_pair(offer: Offer, talk: Talk) -> tuple[Draft, Draft]:
     """Draw a sentence for two calls; the text is in the first draft."""
-    frame = talk.rng.choice(offer.tool.list_frames(talk.lang, is_pair=True))
-    parts = re.split(r"(\[[^\]]*\])", frame)
-    text = "".join(each.strip("[]") for each in parts if each[:1] != "[" or talk.rng.random() < OPTIONAL_SHARE)
-    places = re.findall(r"{(\w+)}", text)
+    text, places = draw_frame(offer, talk, is_pair=True)
     words: dict[str, str] = {}
     values: dict[str, dict[str, Any]] = {}
 

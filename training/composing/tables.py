@@ -6,7 +6,7 @@ text `$name` stands for the entry `shared.name` of the same file.
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,12 @@ def make_all(given: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, Callabl
 def expect(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return calls as a question expects them: for each argument the values that are right."""
     return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
+
+
+def number_lines(toolset: str, questions: Iterable[dict[str, Any]], digits: int = 2) -> Iterator[dict[str, Any]]:
+    """Yield questions about a set of tools with their ids."""
+    for number, question in enumerate(questions, 1):
+        yield {"id": f"{toolset}-{number:0{digits}}", "tools": toolset, **question}
 
 
 def capitalise(text: str) -> str:

@@ -76,26 +76,13 @@ def spell(name: str, spelling: str) -> str:
 
 def make_offer(tool: Tool, rng: random.Random, spelling: str) -> Offer:
     slots = {key.rstrip("?"): kind(rng, key.rstrip("?")) for key, kind in tool.values.items()}
-    required = [
-        name
-        for key, slot in slots.items()
-        if key in tool.values
-        for name in slot.schemas
-        if name not in slot.optional  # what may be left out of a slot is not required
-    ]
-    return Offer(tool, slots, required, spelling)
+    asked = [slot for key, slot in slots.items() if key in tool.values]
+    return Offer(tool, slots, [name for slot in asked for name in slot.schemas if name not in slot.optional], spelling)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A request before it gets its tone.
-
-    Attributes:
-        text: The sentence.
-        call: What it asks for.
-        names: All values that it names, also those that it corrects.
-        is_fixed: Whether it corrects a value.
-    """
+    """A request before it gets its tone, with all values that it names, also those that it corrects."""
 
     text: str
     call: Call
@@ -103,13 +90,17 @@ class Draft:
     is_fixed: bool
 
 
+def draw_frame(offer: Offer, talk: Talk, *, is_pair: bool = False) -> tuple[str, list[str]]:
+    """Draw a sentence with some of its optional parts; return it and its places."""
+    frame = talk.rng.choice(offer.tool.list_frames(talk.lang, is_pair=is_pair))
+    parts = re.split(r"(\[[^\]]*\])", frame)
+    text = "".join(each.strip("[]") for each in parts if each[:1] != "[" or talk.rng.random() < OPTIONAL_SHARE)
+    return text, re.findall(r"{(\w+)}", text)
+
+
 def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
     """Draw a sentence and the call that it asks for."""
-    frame = talk.rng.choice(offer.tool.list_frames(talk.lang))
-    parts = re.split(r"(\[[^\]]*\])", frame)
-    kept = [part.strip("[]") for part in parts if not part.startswith("[") or talk.rng.random() < OPTIONAL_SHARE]
-    text = "".join(kept)
-    places = re.findall(r"{(\w+)}", text)
+    text, places = draw_frame(offer, talk)
     fixable = [each for each in places if offer.slots[each].is_fixable]
     fixed = talk.rng.choice(fixable) if fixable and talk.rng.random() < FIX_SHARE else ""
     words: dict[str, str] = {}

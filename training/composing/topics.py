@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from composing.tables import capitalise, expect, make_all, read_table, write_lines
+from composing.tables import capitalise, expect, make_all, number_lines, read_table, write_lines
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -45,22 +45,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Topic:
-    """A tool and how people ask for it.
-
-    Attributes:
-        name: The name of the tool.
-        description: What it does, as the model reads it.
-        area: The subject. Tools of another area do not serve a request.
-        phrase: The request: a thing ("the area of …") or, if `is_deed`, an order ("book …").
-        able: What the tool can do, as a reply says it.
-        required: The values in the phrase.
-        optional: The values that may be said after it.
-        said: What is appended to the phrase for each optional value.
-        listed: The required value of which several may be named in one phrase, if any.
-        unsaid: Requests without a required value, each with the question to ask for it.
-        result: What a call returns: each key with the words or numbers that it may have.
-        told: The sentence that tells a result, with places for values and for keys of the result.
-    """
+    """A tool and how people ask for it; the README of `training` tells what each entry is."""
 
     name: str
     description: str
@@ -211,7 +196,7 @@ class Composer:
         words[other] = (join([each for each, _ in second]), None)
         is_paired = self._rng.random() < 0.4
         pairs = zip(first, second, strict=False) if is_paired else itertools.product(first, second)
-        ends = (", respectively",) if is_paired else (", in all combinations", ", for each of the two", "")
+        ends = TABLE["paired" if is_paired else "combined"]
         calls = [make_call(topic, {**required, topic.listed: a, other: b, **optional}) for a, b in pairs]
         return self.say(topic, fill(topic, words, optional) + self._rng.choice(ends)), calls
 
@@ -224,8 +209,7 @@ class Composer:
         items = [self.draw(topic.required) for _ in range(self._rng.choice([2, 2, 3]))]
         if optional and self._rng.random() < 0.6:
             phrase = join([fill(topic, each, {}) for each in items])
-            ends = (", in each case", ", all of them", "; this goes for each of them:", ", every time")
-            phrase += self._rng.choice(ends) + said(topic, optional)
+            phrase += self._rng.choice(TABLE["for_each"]) + said(topic, optional)
             calls = [make_call(topic, {**each, **optional}) for each in items]
         else:
             # The last one has nothing of its own: at the end of a sentence it would hold for all.
@@ -246,13 +230,7 @@ class Composer:
         if value.schema["type"] == "boolean":
             words = topic.said[name].strip(", ")
             both = [("", True), ("", False)]
-            phrase += self._rng.choice(
-                [
-                    f", once {words} and once not",
-                    f", {words}; and then the same without that",
-                    f", with and without this: {words}",
-                ]
-            )
+            phrase += self._rng.choice(TABLE["contrasts"]).format(words)
         else:
             both = self.draw_distinct(value, 2)
             first, *rest = [topic.said[name].format(**{name: words}).strip(", ") for words, _ in both]
@@ -282,8 +260,7 @@ def fill(topic: Topic, required: Mapping[str, Drawn], optional: Mapping[str, Dra
 
 
 def said(topic: Topic, optional: Mapping[str, Drawn]) -> str:
-    parts = [topic.said[name].format(**{name: optional[name][0]}) for name in topic.said if name in optional]
-    return "".join(parts)
+    return "".join(topic.said[name].format(**{name: optional[name][0]}) for name in topic.said if name in optional)
 
 
 def make_call(topic: Topic, drawn: Mapping[str, Drawn]) -> Call:
@@ -315,8 +292,7 @@ def make_answer(topic: Topic, composer: Composer, rng: random.Random) -> Questio
         capitalise(topic.told.format(**{name: said for name, (said, _) in item.items()}, **result))
         for item, result in zip(items, results, strict=True)
     ]
-    is_list = len(told) > 2
-    reply = "\n".join(f"- {each}" for each in told) if is_list else " ".join(told)
+    reply = "\n".join(f"- {each}" for each in told) if len(told) > 2 else " ".join(told)
     turns = [{"user": request}, {"calls": [make_call(topic, each) for each in items]}, {"results": results}]
     return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
 
@@ -355,8 +331,7 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
             topics = [topic, *rng.sample([each for each in TOPICS if each is not topic], size - 1)]
             name = f"composed-{topic.name}-{OFFER_SIZES.index(size) if size > 1 else rng.randrange(10**6)}"
             yield {"toolset": name, "tools": [make_tool(each) for each in topics]}
-            for number, question in enumerate(compose_set(topics, composer, rng), 1):
-                yield {"id": f"{name}-{number:02}", "tools": name, **question}
+            yield from number_lines(name, compose_set(topics, composer, rng))
 
 
 def write_composed(path: Path, seed: int) -> None:

@@ -26,13 +26,8 @@ TEENS, TENS = WORDS["teens"], WORDS["tens"]
 class Talk:
     """What one message is drawn with.
 
-    Attributes:
-        rng: The source of chance.
-        lang: The language of the message.
-        today: The day on which it is written.
-        needs_today: Whether a word in it is only clear to who knows `today`.
-        needs_weekday: Whether a word in it names a day of the week.
-        values: How many values are not said in their plain form.
+    A message needs `today` or the day of the week if a word in it is only clear to who knows them; `values` counts the
+    values that are not said in their plain form.
     """
 
     rng: random.Random
@@ -119,6 +114,12 @@ def full_day(talk: Talk, day: date) -> str:
     """Write a day with month and year."""
     month = MONTHS[talk.lang][day.month - 1]
     return say(talk, "full_day", day=day, number=day_number(talk, day.day), month=month, short=month[:3])
+
+
+def list_plain_days(lang: str, day: date) -> list[str]:
+    """List the plain ways to write a day with month and year; the first one is the usual one."""
+    named = {"month": MONTHS[lang][day.month - 1], "first": "1er" if day.day == 1 else day.day}
+    return [way.format(day=day, **named) for way in WORDS["plain_days"][lang]]
 
 
 def last_of_month(day: date) -> date:

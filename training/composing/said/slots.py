@@ -18,13 +18,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a sentence: the parameters that it fills, and how it is drawn.
+    """A place in a sentence: the parameters that it fills, and how words and values are drawn.
 
-    Attributes:
-        schemas: The parameters.
-        say: Draws the words and the values.
-        is_fixable: Whether a speaker may name a wrong value first and correct it.
-        optional: The parameters that may be left out, though others of the slot may not.
+    It is fixable if a speaker may name a wrong value first; `optional` parameters may be left out alone.
     """
 
     schemas: Mapping[str, Schema]
@@ -52,19 +48,7 @@ def kind(make: Callable[..., Slot]) -> Callable[..., Kind]:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool and how people ask for it.
-
-    Attributes:
-        name: The name of the tool, in snake case.
-        description: What it does, as the model reads it.
-        area: Where it is used, as a system message says it: "a cattery". Tools of other areas do not serve a request.
-        values: The places in the sentences and the parameters that they fill. Parameters are required unless their
-            name ends in `?`.
-        frames: Sentences, one a line, in English or, after `de: `, in another language. What stands in brackets is
-            said in some of the requests only: `Book {day}[ at {time}].`
-        pairs: Sentences for two calls of the tool, written in the same way: `{item2}` is the item of the second call;
-            what is named without a number is said once for both.
-    """
+    """A tool and how people ask for it; the README of `training` tells what each entry is."""
 
     name: str
     description: str
