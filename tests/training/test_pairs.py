@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 
-<<<<<<< HEAD
-from tests.lab.test_field import find_problems
-=======
 from tests.cases import each_case, sample
-from tests.evaluation.test_field import find_problems
->>>>>>> wt-training2
+from tests.lab.test_field import find_problems
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite

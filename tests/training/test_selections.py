@@ -9,12 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-<<<<<<< HEAD
-from tests.lab.test_field import find_problems
-=======
 from tests.cases import sample
-from tests.evaluation.test_field import find_problems
->>>>>>> wt-training2
+from tests.lab.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 

@@ -9,14 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-import pytest
-
-from tests.lab.test_field import find_problems
-=======
 from tests.cases import each_case, sample
-from tests.evaluation.test_field import find_problems
->>>>>>> wt-training2
+from tests.lab.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 
