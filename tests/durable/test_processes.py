@@ -60,7 +60,7 @@ async def test_ten_processes_may_be_the_first_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lease", [LOST_LEASE, pytest.param(1.0, marks=pytest.mark.heavy)])
 @in_loop
-async def test_a_killed_worker_is_replaced_and_within_its_lease_and_two_seconds(tmp_path: Path, lease: float) -> None:
+async def test_a_killed_worker_is_replaced_within_its_lease_and_two_seconds(tmp_path: Path, lease: float) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
     settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.1, lease=lease)
     with Nursery(tmp_path / "log") as nursery:
