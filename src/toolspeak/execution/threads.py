@@ -50,16 +50,17 @@ class ThreadJob:
                 self._state = "stuck"
                 self._pool.stuck += 1
 
-    def run(self) -> None:
-        """Call the function in this thread, and pass on its outcome."""
+    def run(self) -> bool:
+        """Call the function in this thread, and pass on its outcome. Return whether the thread counted as stuck."""
         try:
             outcome: CallOutcome = Returned(self._context.run(self._function))
         except BaseException as error:  # SystemExit and StopIteration included: an outcome is a value
             outcome = Raised(error)
         with self._pool.lock:
-            self._pool.stuck -= self._state == "stuck"
+            was_stuck = self._state == "stuck"
             self._state = "ended"
         self._done(outcome)
+        return was_stuck
 
 
 JobQueue: TypeAlias = "SimpleQueue[ThreadJob]"
@@ -148,10 +149,11 @@ class ThreadPool:
                         if queue in self._idle:
                             self._idle.remove(queue)
                         return
-            job.run()
+            was_stuck = job.run()
             job = None  # what a function returned must not live on in an idle thread
             with self.lock:
                 self.running -= 1  # now: a function that is not counted has reported its outcome
+                self.stuck -= was_stuck  # with it: whoever waits for functions subtracts one from the other
                 if queue.empty():
                     self._idle.append(queue)
                 else:

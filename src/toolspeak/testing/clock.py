@@ -62,7 +62,8 @@ class _FakeTimeLoop(asyncio.SelectorEventLoop):
         self._executor_jobs -= 1
 
     def _has_threads(self) -> bool:
-        return bool(self._executor_jobs or THREAD_POOL.running)
+        # A function that was given up concerns nobody: it may hang until the program ends.
+        return bool(self._executor_jobs or THREAD_POOL.running > THREAD_POOL.stuck)
 
 
 class _SkippingSelector(selectors.DefaultSelector):
