@@ -69,10 +69,11 @@ class _DiagramBuilder:
         self._runs: dict[tuple[str, ...], _RunDrawer] = {(): _RunDrawer(self, MODEL)}
 
     def add_fact(self, timed: TimedFact) -> None:
-        path, fact = (
-            (timed.fact.path, timed.fact.event) if isinstance(timed.fact, events.NestedFact) else ((), timed.fact)
-        )
-        if path not in self._runs:
+        path: tuple[str, ...] = ()
+        fact = timed.fact
+        if isinstance(fact, events.NestedFact):
+            path, fact = fact.path, fact.event
+        if path and path not in self._runs:
             outer = self._runs.get(path[:-1])
             agent = None if outer is None else outer.tools.get(path[-1])
             if agent is None:  # the record lacks the call

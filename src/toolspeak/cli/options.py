@@ -592,7 +592,7 @@ class StartOptions:
         ""
     )
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: JsonOption = False
 
 
 @frozen
