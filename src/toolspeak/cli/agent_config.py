@@ -107,23 +107,19 @@ def parse_sampling(pairs: Iterable[str]) -> Sampling:
                 extra[name.removeprefix("extra.")] = text
         elif name == "stop":
             stop.append(text)
+        elif name in _SAMPLING:
+            takes, read = _SAMPLING[name]
+            try:
+                values[name] = read(text)
+            except ValueError:
+                raise UsageError(f"-o {name} takes {takes}, not {text!r}") from None
         else:
-            values[name] = _parse_value(name, text)
+            hint = f"did you mean {similar}? " if (similar := nearest(name, list(_SAMPLING))) else ""
+            raise UsageError(
+                f"-o {name}: there is no such option; {hint}there are {', '.join(_SAMPLING)}, and extra.NAME for a "
+                "field that only your endpoint knows"
+            )
     return Sampling(**values, stop=tuple(stop), extra=extra or None)
-
-
-def _parse_value(name: str, text: str) -> Any:
-    if name not in _SAMPLING:
-        hint = f"did you mean {similar}? " if (similar := nearest(name, list(_SAMPLING))) else ""
-        raise UsageError(
-            f"-o {name}: there is no such option; {hint}there are {', '.join(_SAMPLING)}, and extra.NAME for a field "
-            "that only your endpoint knows"
-        )
-    takes, read = _SAMPLING[name]
-    try:
-        return read(text)
-    except ValueError:
-        raise UsageError(f"-o {name} takes {takes}, not {text!r}") from None
 
 
 def discover_targets(*targets: str) -> Toolbox:

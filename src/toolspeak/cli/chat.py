@@ -387,15 +387,11 @@ class ChatSession:
             transcript.end_line()
         self._keep(outcome)
         if isinstance(self._user_input, TerminalInput):
-            self._print_cost(outcome.cost)
+            if cost := outcome.cost:  # it is known and not nothing
+                self._cost += cost
+                total = f", all answers {format_cost(self._cost)}" if self._cost > cost else ""
+                self.print(f"cost: {format_cost(cost)}{total}", "dim")
             self.console.print()
-
-    def _print_cost(self, cost: float | None) -> None:
-        """Print what the last answer and all answers so far have cost, if that is known and not nothing."""
-        self._cost += cost or 0.0
-        if cost:
-            total = f", all answers {format_cost(self._cost)}" if self._cost > cost else ""
-            self.print(f"cost: {format_cost(cost)}{total}", "dim")
 
     def _wait_for_model(self) -> None:
         if self._loader.has_failed:

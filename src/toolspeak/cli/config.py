@@ -12,7 +12,7 @@ from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.files import log_path
 from toolspeak.cli.format import SafeConsole
 from toolspeak.cli.safe_text import escape_line, write_output
-from toolspeak.models import DialectChoice, EmbeddedModel, HttpModel, Model
+from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.models.model import GUESS_CURE, choose_model_dialect
 from toolspeak.run import portal
 from toolspeak.run.inputs import find_dialect
@@ -60,7 +60,14 @@ class SettingsReport:
         table = render_rows(self._settings.rows())
         for row in ignored_rows(self._settings):
             table.add_row(*(Text(escape_line(cell), "yellow") for cell in row))
-        return Group(table, Text(""), _describe_files())
+        path = user_file()
+        note = "" if path.exists() else " (does not exist)"
+        files = (
+            f"your file: {escape_line(str(path))}{note}\n"
+            f"the log: {escape_line(str(log_path()))}\n"
+            f"the cache: {escape_line(str(cache_folder()))}"
+        )
+        return Group(table, Text(""), Text(files, style="dim"))
 
 
 def render_rows(rows: Iterable[SettingRow]) -> Table:
@@ -86,17 +93,6 @@ def ignored_rows(settings: Settings) -> list[SettingRow]:
     return rows
 
 
-def _describe_files() -> Text:
-    path = user_file()
-    note = "" if path.exists() else " (does not exist)"
-    return Text(
-        f"your file: {escape_line(str(path))}{note}\n"
-        f"the log: {escape_line(str(log_path()))}\n"
-        f"the cache: {escape_line(str(cache_folder()))}",
-        style="dim",
-    )
-
-
 class ModelExplanation:
     """A model as `toolspeak run --model NAME` would use it: what was chosen, and why.
 
@@ -112,10 +108,13 @@ class ModelExplanation:
         self.choice = find_chosen_dialect(None, name, settings) or portal.call(choose_model_dialect(model))
         find_dialect(self.choice.name, model)  # a dialect of the settings may not exist
         self._has_key = model.endpoint.key is not None if isinstance(model, HttpModel) else None
+        reason = self.choice.reason
         self.rows = [
             SettingRow("model", model.name, "the option --model"),
             *_describe_endpoint(model, settings),
-            SettingRow("dialect", self.choice.name, _describe_reason(self.choice)),
+            SettingRow(
+                "dialect", self.choice.name, f"{reason}, a guess; {GUESS_CURE}" if self.choice.is_guess else reason
+            ),
         ]
 
     def format_json(self) -> str:
@@ -153,7 +152,3 @@ def _describe_endpoint(model: Model, settings: Settings) -> list[SettingRow]:
             SettingRow("adapter", adapter, f"the setting local.adapter ({settings.origin('local.adapter')})"),
         ]
     return []
-
-
-def _describe_reason(choice: DialectChoice) -> str:
-    return f"{choice.reason}, a guess; {GUESS_CURE}" if choice.is_guess else choice.reason

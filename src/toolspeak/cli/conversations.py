@@ -38,11 +38,7 @@ from toolspeak.settings.project_file import compute_fingerprint, find_tool_files
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
 from toolspeak.settings.server_targets import anchor_target, is_address, may_hold_key
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import (
-    Compacted,
-    Fact,
-    RunStarted,
-)
+from toolspeak.values.events import Compacted, Fact, RunStarted
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
 from toolspeak.values.messages import system as system_message

@@ -120,16 +120,12 @@ def print_status(*, as_json: bool) -> None:
         write_output(json.dumps([_encode(each) for each in servers], indent=2) + "\n")
         return
     for each in servers:
-        write_output(f"{each.weights.name}: process {each.pid}, {_describe_phase(each)}\n")
+        left = max(0.0, each.ends_after - each.idle_seconds)
+        idle = f"idle for {format_seconds(each.idle_seconds)}, ends in {format_seconds(left)}"
+        phase = idle if each.phase == "idle" else each.phase
+        write_output(f"{each.weights.name}: process {each.pid}, {phase}\n")
     if not servers:
         sys.stdout.write("no embedded model is kept loaded; start one with: toolspeak local start\n")
-
-
-def _describe_phase(status: WarmStatus) -> str:
-    if status.phase != "idle":
-        return status.phase
-    left = max(0.0, status.ends_after - status.idle_seconds)
-    return f"idle for {format_seconds(status.idle_seconds)}, ends in {format_seconds(left)}"
 
 
 def _encode(status: WarmStatus) -> dict[str, object]:

@@ -53,9 +53,8 @@ from toolspeak.lab.files import (
     write_prompts,
 )
 from toolspeak.lab.plot import plot
-from toolspeak.lab.questions import Suite
 from toolspeak.lab.suites import load_suite
-from toolspeak.lab.summary import Summary, summarize
+from toolspeak.lab.summary import summarize
 from toolspeak.lab.trial_runner import TrialRunner, find_follow_ups, find_unanswered, iterate_series, score
 from toolspeak.lab.trials import RecordedAnswer, Trial, TrialResult, make_trials, parse_trial_id
 from toolspeak.models import EmbeddedModel, HttpModel, Model
@@ -66,6 +65,8 @@ from toolspeak.values.errors import UsageError
 
 ReportAnswer: TypeAlias = Callable[[str, bool], None]
 """Called after each answer with the dialect and whether the answer is right."""
+
+ScoredTrials: TypeAlias = list[tuple[Trial, TrialResult]]
 
 PLAIN_PROGRESS_STEP = 0.05  # the share of the questions after which another plain line is printed
 
@@ -107,18 +108,10 @@ def show_progress(count: int, log: Console) -> Generator[ReportAnswer]:
         finally:
             bar.stop()
             if done:
-                log.print(describe_score(done, count, right, time.monotonic() - started), highlight=False)
-
-
-def describe_score(done: int, count: int, right: int, seconds: float) -> str:
-    """Describe how many questions were asked, how many answers were right, and how long it took."""
-    asked = f"{count}" if done == count else f"{done} of {count}"
-    return (
-        f"{asked} question{'' if count == 1 else 's'}, {100 * right / done:.0f} % right, in {format_duration(seconds)}"
-    )
-
-
-ScoredTrials: TypeAlias = list[tuple[Trial, TrialResult]]
+                asked = f"{count} question" if done == count else f"{done} of {count} question"
+                took = format_duration(time.monotonic() - started)
+                plural = "" if count == 1 else "s"
+                log.print(f"{asked}{plural}, {100 * right / done:.0f} % right, in {took}", highlight=False)
 
 
 def evaluate(options: EvalOptions, *, find: Callable[[str | None], Model] = find_model) -> None:
@@ -132,13 +125,20 @@ def evaluate(options: EvalOptions, *, find: Callable[[str | None], Model] = find
     if options.answers:
         results, path, title = _score_files(options, log), options.results, options.suite
         if path is not None:
-            _write_results(path, results)
+            with ResultsFile(path, overwrite=True) as file:
+                for each in (each for _, result in results for each in result.series):
+                    file.add(each)
     else:
         model = find(options.model)
-        path = options.results or _default_results_path(options.suite, _name_measured(model))
+        path = options.results or _default_results_path(options.suite, model)
         results, title = _ask_model(options, model, path, log), f"{options.suite}, {model.name}"
     first = summarize(result.first for _, result in results)
-    _print_results(first, summarize(result for _, result in results) if options.again else None, path, title, log)
+    again = summarize(result for _, result in results) if options.again else None
+    print_table(tables.build_table(first, again))
+    if path is not None:
+        picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
+        picture.write_text(plot(first, title, again), encoding="utf-8")
+        log.print(f"every answer is in {path}, and a picture in {picture}")
     if options.failures is not None:
         wrong = [(trial, result) for trial, result in results if not result.verdict.right]
         write_failures(options.failures, wrong, template if options.answers else None)
@@ -180,8 +180,13 @@ def _unanswered_rounds(questions: Sequence[Sequence[Trial]], answers: Mapping[st
 
 
 def _match_answers(options: EvalOptions, log: Console) -> tuple[list[list[Trial]], dict[str, RecordedAnswer]]:
-    """Return the rounds of each question that has an answer, and the answers by the ids of their rounds."""
-    answers = _read_answer_files(options)
+    """Return the rounds of each question that has an answer, and the answers in the chosen dialects by their ids.
+
+    Of two answers with one id the later counts.
+    """
+    unwanted = set(DIALECTS).difference(parse_dialects(options.dialects))
+    found = (each for path in options.answers for each in read_answers(path, max_tokens=options.max_tokens))
+    answers = {each.id: each for each in found if parse_trial_id(each.id)[2] not in unwanted}
     bfcl_categories = dict.fromkeys(
         parse_trial_id(each)[1] for each in answers if parse_trial_id(each)[0] == options.suite == "bfcl"
     )
@@ -193,13 +198,6 @@ def _match_answers(options: EvalOptions, log: Console) -> tuple[list[list[Trial]
         where = " or ".join(map(str, options.answers))
         raise UsageError(f"there is no answer to a question of {whole.name} in {where}")
     return questions, answers
-
-
-def _read_answer_files(options: EvalOptions) -> dict[str, RecordedAnswer]:
-    """Read the answers of all files in the chosen dialects, by id. Of two answers with one id the later counts."""
-    unwanted = set(DIALECTS).difference(parse_dialects(options.dialects))
-    found = (each for path in options.answers for each in read_answers(path, max_tokens=options.max_tokens))
-    return {each.id: each for each in found if parse_trial_id(each.id)[2] not in unwanted}
 
 
 def _report_mismatches(
@@ -219,22 +217,11 @@ def _report_mismatches(
         log.print(f"{passed} answers belong to no question that is scored and were left out")
 
 
-def _write_results(path: Path, results: ScoredTrials) -> None:
-    with ResultsFile(path, overwrite=True) as file:
-        for _, result in results:
-            for each in result.series:
-                file.add(each)
-
-
-def _default_results_path(suite_name: str, model: str) -> Path:
-    plain = re.sub(r"[^\w.-]+", "-", f"{Path(suite_name).stem}-{model}").strip("-")
+def _default_results_path(suite_name: str, model: Model) -> Path:
+    adapter = model.adapter if isinstance(model, EmbeddedModel) else None  # a model with one is measured apart
+    measured = f"{model.name}-with-{adapter.path.stem}" if adapter else model.name
+    plain = re.sub(r"[^\w.-]+", "-", f"{Path(suite_name).stem}-{measured}").strip("-")
     return Path(f"eval-{plain}.jsonl")
-
-
-def _name_measured(model: Model) -> str:
-    """Return the name of a model, with that of its adapter if it has one: they are measured apart."""
-    adapter = model.adapter if isinstance(model, EmbeddedModel) else None
-    return f"{model.name}-with-{adapter.path.stem}" if adapter else model.name
 
 
 def _ask_model(options: EvalOptions, model: Model, path: Path, log: Console) -> ScoredTrials:
@@ -288,14 +275,6 @@ def _read_kept_answers(path: Path, model: Model) -> list[RecordedAnswer]:
     return kept
 
 
-def _print_results(first: Summary, again: Summary | None, path: Path | None, title: str, log: Console) -> None:
-    print_table(tables.build_table(first, again))
-    if path is not None:
-        picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
-        picture.write_text(plot(first, title, again), encoding="utf-8")
-        log.print(f"every answer is in {path}, and a picture in {picture}")
-
-
 MIN_SAVED_CONFIDENCE = 0.9
 """A dialect whose lead is less certain is not saved: the next measurement might have another winner."""
 
@@ -321,10 +300,20 @@ def calibrate(
     runner = TrialRunner(model, max_tokens=max_tokens)
     load_model(model, log)
     with show_progress(len(names) * len(questions.questions), log) as report:
-        comparison = asyncio.run(_compare(runner, questions, names, minutes * 60, report))
+
+        def on_result(trial: Trial, result: TrialResult) -> None:
+            report(trial.dialect, result.verdict.right)
+
+        comparison = asyncio.run(compare_dialects(runner, questions, names, seconds=minutes * 60, on_result=on_result))
     for name, error in runner.dropped.items():
         log.print(f"{name} was given up: {error}")
-    print_table(build_standings(comparison))
+    rows = [["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]]
+    for each in comparison.ranking:
+        tally = comparison.tally(each)
+        costs = [(tally.prompt_tokens, 0), (tally.answer_tokens, 0), (tally.seconds, 1)]
+        cells = ["" if value is None else f"{value:.{digits}f}" for value, digits in costs]
+        rows.append([each, tables.format_share(tally), str(tally.count), *cells])
+    print_table(rows)
     winner = comparison.ranking[0]
     write_output(f"{describe_winner(comparison)}\n")
     lead = comparison.smallest_lead
@@ -353,15 +342,6 @@ def forget_saved(
     write_output(f"{model.name}: {'the saved dialect is forgotten' if was_saved else 'no dialect was saved'}\n")
 
 
-async def _compare(
-    runner: TrialRunner, questions: Suite, dialects: Sequence[str], seconds: float, report: ReportAnswer
-) -> DialectComparison:
-    def on_result(trial: Trial, result: TrialResult) -> None:
-        report(trial.dialect, result.verdict.right)
-
-    return await compare_dialects(runner, questions, dialects, seconds=seconds, on_result=on_result)
-
-
 def _calibration_key(model: Model) -> tuple[str, str]:
     """Return the endpoint and the model name under which a model's dialect is saved."""
     match model:
@@ -371,17 +351,6 @@ def _calibration_key(model: Model) -> tuple[str, str]:
             return model.endpoint.base_url, model.model
         case _:
             raise UsageError(f"{model.name} cannot be found again by its name, so no dialect can be saved for it")
-
-
-def build_standings(comparison: DialectComparison) -> list[list[str]]:
-    """Build the table of the dialects with their scores and costs, the best first."""
-    rows = [["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]]
-    for name in comparison.ranking:
-        tally = comparison.tally(name)
-        costs = [(tally.prompt_tokens, 0), (tally.answer_tokens, 0), (tally.seconds, 1)]
-        cells = ["" if value is None else f"{value:.{digits}f}" for value, digits in costs]
-        rows.append([name, tables.format_share(tally), str(tally.count), *cells])
-    return rows
 
 
 def describe_winner(comparison: DialectComparison) -> str:
@@ -404,7 +373,11 @@ def check(options: ConformanceOptions) -> bool:
     readers = [ReaderProcess(target, timeout_s=options.timeout_s) for target in options.readers or (OURS,)]
     reports = [check_reader(reader, records) for reader in readers]
     if options.as_json:
-        _print_json(reports, len(records), failures=options.failures)
+        encoded = [encode_report(report) for report in reports]
+        if not options.failures:
+            for each in encoded:
+                del each["failures"]
+        write_output(json.dumps({"records": len(records), "readers": encoded}, ensure_ascii=False) + "\n")
     else:
         _print_tables(reports, as_markdown=options.as_markdown)
         for report in reports if options.failures else ():
@@ -426,14 +399,6 @@ def _load_records(path: str | None) -> list[SpokenRecord]:
     if not records:
         raise UsageError(f"{path} holds no records")
     return records
-
-
-def _print_json(reports: Sequence[ReaderReport], count: int, *, failures: bool) -> None:
-    readers = [encode_report(report) for report in reports]
-    if not failures:
-        for reader in readers:
-            del reader["failures"]
-    write_output(json.dumps({"records": count, "readers": readers}, ensure_ascii=False) + "\n")
 
 
 def _print_tables(reports: Sequence[ReaderReport], *, as_markdown: bool) -> None:

@@ -22,7 +22,6 @@ from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.values import events
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message
 
 MAX_LABEL_CHARS = 80
 
@@ -70,21 +69,17 @@ class _DiagramBuilder:
         self._runs: dict[tuple[str, ...], _RunDrawer] = {(): _RunDrawer(self, MODEL)}
 
     def add_fact(self, timed: TimedFact) -> None:
-        if isinstance(timed.fact, events.NestedFact):
-            if (drawer := self._find_inner(timed.fact.path)) is not None:
-                drawer.add_fact(timed.fact.event, timed.at)
-        else:
-            self._runs[()].add_fact(timed.fact, timed.at)
-
-    def _find_inner(self, path: tuple[str, ...]) -> "_RunDrawer | None":
-        """Return what draws the inner run of a call; None if the record lacks the call."""
-        if path not in self._runs:
+        path: tuple[str, ...] = ()
+        fact = timed.fact
+        if isinstance(fact, events.NestedFact):
+            path, fact = fact.path, fact.event
+        if path and path not in self._runs:
             outer = self._runs.get(path[:-1])
-            agent = None if outer is None else outer.find_tool(path[-1])
-            if agent is None:
-                return None
+            agent = None if outer is None else outer.tools.get(path[-1])
+            if agent is None:  # the record lacks the call
+                return
             self._runs[path] = _RunDrawer(self, agent, prefix=f"{self.participants[agent]}/")
-        return self._runs[path]
+        self._runs[path].add_fact(fact, timed.at)
 
     def find_participant(self, name: str) -> int:
         """Return the index of a participant, and add it if it is new."""
@@ -101,19 +96,18 @@ class _RunDrawer:
         self._builder = builder
         self._model = model
         self._prefix = prefix
-        self._calls: dict[str, int] = {}  # the index of a tool among the participants, by the id of a call
+        self.tools: dict[str, int] = {}  # the index of a tool among the participants, by the id of a call
         self._call_started: dict[str, float] = {}
         self._turn_started: float | None = None
-
-    def find_tool(self, call_id: str) -> int | None:
-        """Return the index of the tool of a call; None if there was no such call."""
-        return self._calls.get(call_id)
 
     def add_fact(self, fact: events.Fact, at: float | None) -> None:
         model = self._model
         match fact:
-            case events.RunStarted():
-                self._start_run(fact)
+            case events.RunStarted(messages=messages) if model == MODEL:
+                prompts = (message.text for message in reversed(messages) if message.role == "user")
+                self._add_arrow(USER, MODEL, next(prompts, ""))
+            case events.RunStarted(model=name):  # the prompt is the argument of the call
+                self._add_arrow(model, model, f"asks {name}", "note")
             case events.TurnStarted():
                 self._turn_started = at
             case events.TurnRestarted(failed=failed, model=name, reason=reason):
@@ -122,14 +116,19 @@ class _RunDrawer:
                 self._add_arrow(model, model, format_compaction(fact), "note")
             case events.CallReady(call=call):
                 tool = self._builder.find_participant(f"{self._prefix}{escape_controls(call.name)}")
-                self._calls[call.id] = tool
+                self.tools[call.id] = tool
                 self._add_arrow(model, tool, format_call_line(call))
             case events.CallQuoted():
                 self._add_arrow(model, model, format_quotation(fact), "note")
             case events.CallMalformed(name=name, reason=reason):
                 self._add_arrow(model, model, f"{name or 'a call'} could not be read: {reason}", "note")
-            case events.TurnEnded():
-                self._end_turn(fact, at)
+            case events.TurnEnded(message=message, usage=usage):
+                duration = _duration(self._turn_started, at)
+                if message.calls:
+                    tokens = f"{usage.input_tokens} + {usage.output_tokens} tokens"
+                    self._add_arrow(model, model, f"turn: {tokens}", "note", duration)
+                elif message.text.strip() and model == MODEL:  # the answer of an inner run is the result of its call
+                    self._add_arrow(MODEL, USER, message.text, "response", duration)
             case events.ApprovalNeeded(call=call):
                 self._add_arrow(model, USER, f"may I call {call.name}?")
             case events.ApprovalGiven(approved=approved, reason=reason):
@@ -141,29 +140,14 @@ class _RunDrawer:
             case events.ToolFinished(result=result):
                 duration = _duration(self._call_started.get(result.call_id), at)
                 text = format_result(result) if result.error is None else f"error: {format_result(result)}"
-                if result.call_id in self._calls:
-                    self._add_arrow(self._calls[result.call_id], model, text, "response", duration)
+                if result.call_id in self.tools:
+                    self._add_arrow(self.tools[result.call_id], model, text, "response", duration)
             case events.HandedOver(agent=agent):
                 self._add_arrow(model, model, f"handed over to {agent}", "note")
             case events.RunEnded(reason=reason, detail=detail) if reason != "answered":
                 self._add_arrow(model, model, f"stopped ({reason}): {detail}".removesuffix(": "), "note")
             case _:
                 pass
-
-    def _start_run(self, started: events.RunStarted) -> None:
-        if self._model == MODEL:
-            self._add_arrow(USER, MODEL, _last_prompt(started.messages))
-        else:  # the prompt is the argument of the call
-            self._add_arrow(self._model, self._model, f"asks {started.model}", "note")
-
-    def _end_turn(self, fact: events.TurnEnded, at: float | None) -> None:
-        text = fact.message.text.strip()
-        duration = _duration(self._turn_started, at)
-        if fact.message.calls:
-            tokens = f"{fact.usage.input_tokens} + {fact.usage.output_tokens} tokens"
-            self._add_arrow(self._model, self._model, f"turn: {tokens}", "note", duration)
-        elif text and self._model == MODEL:  # the answer of an inner run is the result of its call
-            self._add_arrow(MODEL, USER, text, "response", duration)
 
     def _add_arrow(
         self, source: int, target: int, text: str, kind: ArrowKind = "request", duration: float | None = None
@@ -175,15 +159,9 @@ class _RunDrawer:
         self._builder.arrows.append(Arrow(source=source, target=target, text=label, kind=kind))
 
 
-def _last_prompt(messages: tuple[Message, ...]) -> str:
-    return next((message.text for message in reversed(messages) if message.role == "user"), "")
-
-
 def _duration(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None else max(end - start, 0.0)
 
-
-CHAR_WIDTH = 7.2  # the width of a character in pixels; the font has a fixed width
 
 LINE_HEIGHT, PADDING, GAP = 18, 12, 40
 """In pixels."""
@@ -271,7 +249,7 @@ def _line_positions(diagram: SequenceDiagram) -> list[float]:
 
 
 def _width(text: str) -> float:
-    return len(text) * CHAR_WIDTH + 2 * PADDING
+    return len(text) * 7.2 + 2 * PADDING  # a character is so wide; the font has a fixed width
 
 
 def _box(x: float, y: float, text: str, css_class: str) -> str:
@@ -303,18 +281,10 @@ def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> 
     return "\n".join([head, f"<title>{escape(title)}</title>", STYLE, RUN_STYLE, ground, *shapes, "</svg>", ""])
 
 
-MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
-
-MAX_FIRST_LINE_BYTES = 1_000_000  # how much of a file is read to find out whether it is a record
-
-
 def draw(target: str, find_model_name: Callable[[], str], svg: Path | None) -> str:
-    """Draw a target's agent or a recorded run, and return the mermaid text.
+    """Draw a target's agent or a recorded run, write a picture if a file for it is given, and return the mermaid text.
 
-    Args:
-        target: A target with functions, or a file of facts.
-        find_model_name: Returns the name to draw for the agent's model; not called for a record.
-        svg: A file to write a picture to.
+    `find_model_name` returns the name to draw for the agent's model; it is not called for a record.
     """
     if is_record(target):
         diagram = build_diagram(read_record(read_text(target), target))
@@ -336,7 +306,7 @@ def is_record(target: str) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            start = file.readline(MAX_FIRST_LINE_BYTES)
+            start = file.readline(1_000_000)  # a longer line is no record
         return path.suffix != ".py" and isinstance(json.loads(start), dict)
     except (OSError, ValueError, RecursionError):
         return False
@@ -351,7 +321,8 @@ def format_mermaid(diagram: SequenceDiagram) -> str:
         if arrow.kind == "note":
             lines.append(f"    Note over p{arrow.source}: {_escape(arrow.text)}")
         else:
-            lines.append(f"    p{arrow.source}{MERMAID_ARROWS[arrow.kind]}p{arrow.target}: {_escape(arrow.text)}")
+            head = "->>" if arrow.kind == "request" else "-->>"
+            lines.append(f"    p{arrow.source}{head}p{arrow.target}: {_escape(arrow.text)}")
     return "\n".join([*lines, ""])
 
 

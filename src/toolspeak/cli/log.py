@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,11 +16,7 @@ from toolspeak.cli.format import SafeConsole
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.safe_text import escape_line, escape_prose, write_output
 from toolspeak.cli.transcript import Transcript, create_console
-from toolspeak.durable.log import (
-    ConversationEntry,
-    ConversationStore,
-    StoredFact,
-)
+from toolspeak.durable.log import ConversationEntry, ConversationStore, StoredFact
 from toolspeak.values import codec, events
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Text as TextPart
@@ -132,8 +128,12 @@ def show_conversation(id_start: str | None, *, as_json: bool) -> None:
     if as_json:
         for run_id, facts in runs:
             write_output("".join(encode_timed_facts(run_id, facts)))
-    else:
-        _draw(entry, [facts for _, facts in runs])
+        return
+    console = create_console(sys.stdout)
+    header = f"{entry.id} · {format_time(entry.created)} · {escape_line(entry.model)}"
+    console.print(Text(header, "dim"), soft_wrap=True)
+    for _, facts in runs:
+        draw_run(console, facts)
 
 
 def encode_timed_facts(run_id: str, facts: Sequence[StoredFact]) -> Iterator[str]:
@@ -141,14 +141,6 @@ def encode_timed_facts(run_id: str, facts: Sequence[StoredFact]) -> Iterator[str
     for each in facts:
         line = {"run_id": run_id, "at": each.at, "t": round(each.at - facts[0].at, 6), "fact": codec.encode(each.fact)}
         yield json.dumps(line) + "\n"
-
-
-def _draw(entry: ConversationEntry, runs: Iterable[Sequence[StoredFact]]) -> None:
-    console = create_console(sys.stdout)
-    header = f"{entry.id} · {format_time(entry.created)} · {escape_line(entry.model)}"
-    console.print(Text(header, "dim"), soft_wrap=True)
-    for facts in runs:
-        draw_run(console, facts)
 
 
 def draw_run(console: Console, facts: Sequence[StoredFact]) -> None:

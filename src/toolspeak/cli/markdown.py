@@ -7,9 +7,9 @@ difference. Markup that is not understood stays as it is.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len, chop_cells
@@ -17,72 +17,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-Justify: TypeAlias = Literal["left", "center", "right"]
-
 TABLE_START = re.compile(r"[ \t]*\|")
 
 MAX_TABLE_LINES = 500  # A longer table is drawn in parts, of which only the first has a header
 MIN_COLUMN_CELLS = 6  # A table with less room for each column is not drawn
-
-_SEPARATOR = re.compile(r"[ \t]*:?-+:?[ \t]*")
-_UNESCAPED_PIPE = re.compile(r"(?<!\\)\|")
-
-
-def draw_table(
-    lines: Sequence[str], width: int, render_inline: Callable[[str], list[tuple[str, str]]]
-) -> "list[list[tuple[str, str]]] | None":
-    """Draw a table as lines of texts with their styles; None if the lines are no table or do not fit the width.
-
-    Args:
-        lines: The lines of the markdown.
-        width: The width of the window.
-        render_inline: Renders the markup in a cell as texts with their styles.
-    """
-    rows = [_split_cells(line) for line in lines]
-    if len(rows) < 2 or len(rows[0]) != len(rows[1]) or not all(map(_SEPARATOR.fullmatch, rows[1])):
-        return None
-    if width < len(rows[0]) * MIN_COLUMN_CELLS:
-        return None
-    table = Table(box=box.MINIMAL, show_edge=False, pad_edge=False, header_style="bold")
-    for title, separator in zip(rows[0], rows[1], strict=True):
-        table.add_column(_assemble(render_inline(title)), justify=_read_justify(separator), overflow="fold")
-    for row in rows[2:]:
-        padded = [*row, *[""] * len(rows[0])][: len(rows[0])]
-        table.add_row(*(_assemble(render_inline(cell)) for cell in padded))
-    return list(_render(table, width))
-
-
-def _split_cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|")
-    cells = _UNESCAPED_PIPE.split(inner)
-    if not cells[-1].strip() and len(cells) > 1:  # the pipe at the end of the line
-        cells.pop()
-    return [cell.strip().replace("\\|", "|") for cell in cells]
-
-
-def _read_justify(separator: str) -> Justify:
-    separator = separator.strip()
-    if separator.endswith(":"):
-        return "center" if separator.startswith(":") else "right"
-    return "left"
-
-
-def _assemble(spans: list[tuple[str, str]]) -> Text:
-    text = Text()
-    for content, style in spans:
-        text.append(content, style)
-    return text
-
-
-def _render(table: Table, width: int) -> Iterator[list[tuple[str, str]]]:
-    console = Console(file=StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
-    for line in console.render_lines(table, pad=False):
-        spans = [(segment.text, str(segment.style or "")) for segment in line]
-        while spans and not spans[-1][0].strip():
-            spans.pop()
-        if spans:
-            spans[-1] = (spans[-1][0].rstrip(), spans[-1][1])
-        yield [(text, "" if style == "none" else style) for text, style in spans]
 
 
 class Span(NamedTuple):
@@ -92,10 +30,45 @@ class Span(NamedTuple):
     style: str = ""
 
 
+def draw_table(lines: Sequence[str], width: int) -> list[list[Span]] | None:
+    """Draw the lines of a table for a window of this width; None if they are no table or do not fit the width."""
+    rows = [_split_cells(line) for line in lines]
+    if len(rows) < 2 or len(rows[0]) != len(rows[1]):
+        return None
+    if not all(re.fullmatch(r"[ \t]*:?-+:?[ \t]*", separator) for separator in rows[1]):
+        return None
+    if width < len(rows[0]) * MIN_COLUMN_CELLS:
+        return None
+    table = Table(box=box.MINIMAL, show_edge=False, pad_edge=False, header_style="bold")
+    for title, separator in zip(rows[0], rows[1], strict=True):
+        left, right = separator.startswith(":"), separator.endswith(":")
+        justify = "center" if left and right else "right" if right else "left"
+        table.add_column(Text.assemble(*_inner_spans(title, "")), justify=justify, overflow="fold")
+    for row in rows[2:]:
+        padded = [*row, *[""] * len(rows[0])][: len(rows[0])]
+        table.add_row(*(Text.assemble(*_inner_spans(cell, "")) for cell in padded))
+    return list(_render(table, width))
+
+
+def _split_cells(line: str) -> list[str]:
+    cells = re.split(r"(?<!\\)\|", line.strip().removeprefix("|"))
+    if not cells[-1].strip() and len(cells) > 1:  # the pipe at the end of the line
+        cells.pop()
+    return [cell.strip().replace("\\|", "|") for cell in cells]
+
+
+def _render(table: Table, width: int) -> Iterator[list[Span]]:
+    console = Console(file=StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
+    for line in console.render_lines(table, pad=False):
+        spans = [(segment.text, str(segment.style or "")) for segment in line]
+        while spans and not spans[-1][0].strip():
+            spans.pop()
+        if spans:
+            spans[-1] = (spans[-1][0].rstrip(), spans[-1][1])
+        yield [Span(text, "" if style == "none" else style) for text, style in spans]
+
+
 CODE_STYLE = "cyan"
-HEADING_STYLE = "bold"
-QUOTE_STYLE = "dim italic"
-ADDRESS_STYLE = "dim"
 
 TAB = "    "  # what a tab is drawn as, in every column: the next tab stop would depend on how the text was cut
 
@@ -185,11 +158,10 @@ class MarkdownParser:
         if not self._table:
             return
         lines, self._table, self.indent = self._table, [], 0
-        drawn = draw_table(lines, self._width, lambda cell: [*_inner_spans(cell, "", is_code=False)])
+        drawn = draw_table(lines, self._width)
         self.is_code = drawn is not None
-        for line in drawn if drawn is not None else [_inner_spans(line, "", is_code=False) for line in lines]:
-            for text, style in line:
-                yield Span(text, style)
+        for line in drawn if drawn is not None else [_inner_spans(line, "") for line in lines]:
+            yield from line
             yield Span("\n")
         self.is_code = False
 
@@ -211,7 +183,7 @@ class MarkdownParser:
             self._line = ""
             return [Span("───", "dim")]
         if heading := _HEADING.match(line):
-            self._line, self._style = line[heading.end() :], HEADING_STYLE
+            self._line, self._style = line[heading.end() :], "bold"
             return []
         if bullet := _BULLET.match(line):
             self._line, self.indent = line[bullet.end() :], len(bullet[0].expandtabs(4))
@@ -223,7 +195,7 @@ class MarkdownParser:
             self._line, self.indent = line[number.end() :], cell_len(number[0].expandtabs(4))
             return [Span(number[0].expandtabs(4))]
         if quoted := _QUOTED.match(line):
-            self._line, self._style, self.indent = line[quoted.end() :], QUOTE_STYLE, 2
+            self._line, self._style, self.indent = line[quoted.end() :], "dim italic", 2
             return [Span("│ ", "dim")]
         return []
 
@@ -259,15 +231,14 @@ def _next_spans(line: str, before: str, style: str, *, ended: bool) -> tuple[int
             match = pattern.match(window)
             # The character after the closing mark decides too, so it must have arrived.
             if match and (ended or match.end() < len(line)):
-                return match.end(), _inner_spans(
-                    match[2], f"{style} {inline_style}".strip(), is_code=inline_style == CODE_STYLE
-                )
+                inner_style = f"{style} {inline_style}".strip()
+                is_code = inline_style == CODE_STYLE
+                return match.end(), [Span(match[2], inner_style)] if is_code else _inner_spans(match[2], inner_style)
     marks = re.match(r"(.)\1*", line)
     size = marks.end() if marks else 1
     after = line[size : size + 1]
-    may_open = (
-        bool(after) and (line[0] == "`" or not after.isspace()) and not within_word
-    )  # code may begin with a space
+    # Code may begin with a space.
+    may_open = bool(after) and (line[0] == "`" or not after.isspace()) and not within_word
     if not ended and len(line) < MAX_EMPHASIS_CHARS and (may_open or not after):
         return 0, []
     return size, [Span(line[:size], style)]
@@ -277,19 +248,17 @@ def _next_link(line: str, style: str, *, ended: bool) -> tuple[int, list[Span]]:
     """Return the spans of a link, its text and its address, as `_next_spans` does; else its first character."""
     if link := _LINK.match(line[:MAX_LINK_CHARS]):
         text, address = link[1], link[2]
-        spans = _inner_spans(text, style, is_code=False)
+        spans = _inner_spans(text, style)
         if text != address:
-            spans += [Span(" ", style), Span(f"({address})", f"{style} {ADDRESS_STYLE}".strip())]
+            spans += [Span(" ", style), Span(f"({address})", f"{style} dim".strip())]
         return link.end(), spans
     if not ended and len(line) < MAX_LINK_CHARS and _LINK_START.fullmatch(line):
         return 0, []
     return 1, [Span(line[0], style)]
 
 
-def _inner_spans(text: str, style: str, *, is_code: bool) -> list[Span]:
+def _inner_spans(text: str, style: str) -> list[Span]:
     """Return the spans between the marks of emphasis."""
-    if is_code:
-        return [Span(text, style)]
     spans: list[Span] = []
     before = ""
     while text:

@@ -35,7 +35,7 @@ def eval_command(options: EvalOptions) -> None:
 
 
 def calibrate_command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model, as --model takes it.", show_default=False)],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model, as --model takes it.")],
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", min=0, help="Take about N minutes at most.")] = 12,
     dialect: DialectsOption = "all",
     max_tokens: MaxTokensOption = 256,
@@ -84,8 +84,7 @@ local_app = typer.Typer(
 def start_command(
     model: ModelOption = None,
     minutes: Annotated[
-        float | None,
-        typer.Option("--minutes", metavar="N", min=0.1, help="End it N minutes after its last use."),
+        float | None, typer.Option("--minutes", metavar="N", min=0.1, help="End it N minutes after its last use.")
     ] = None,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,

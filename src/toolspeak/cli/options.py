@@ -156,9 +156,7 @@ class ApproveChoice(StrEnum):
 TargetArgument = Annotated[
     str,
     typer.Argument(
-        metavar="TARGET",
-        help="Where the functions are: module, package.module, file.py, folder/ or module:function.",
-        show_default=False,
+        metavar="TARGET", help="Where the functions are: module, package.module, file.py, folder/ or module:function."
     ),
 ]
 
@@ -215,7 +213,6 @@ AdapterOption = Annotated[
         "--adapter",
         metavar="NAME",
         help="The adapter of the embedded model: built-in, none, or the path of a GGUF file.",
-        show_default=False,
     ),
 ]
 
@@ -506,9 +503,7 @@ class ServeOptions:
     store: Annotated[
         str | None,
         typer.Option(
-            "--store",
-            metavar="URL",
-            help="Serve the durable runs of this store at /runs, and its figures at /metrics.",
+            "--store", metavar="URL", help="Serve the durable runs of this store at /runs, and its figures at /metrics."
         ),
     ] = None
     agents: Annotated[
@@ -528,7 +523,6 @@ class McpServeOptions:
         typer.Argument(
             metavar="TARGET",
             help="Where the functions are: module, package.module, file.py, folder/ or module:function.",
-            show_default=False,
         ),
     ]
     http: Annotated[
@@ -571,7 +565,6 @@ StoreOption = Annotated[
         "--store",
         metavar="URL",
         envvar=STORE_VARIABLE,
-        show_default=False,
         help="Where the runs are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
@@ -599,7 +592,7 @@ class StartOptions:
         ""
     )
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: JsonOption = False
 
 
 @frozen
@@ -609,9 +602,7 @@ class PageOptions:
     target: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE_OR_FOLDER]",
-            help="A file that toolspeak run --record wrote, or a folder of such files.",
-            show_default=False,
+            metavar="[FILE_OR_FOLDER]", help="A file that toolspeak run --record wrote, or a folder of such files."
         ),
     ] = None
     store: Annotated[
@@ -620,7 +611,6 @@ class PageOptions:
             "--store",
             metavar="URL",
             envvar=STORE_VARIABLE,
-            show_default=False,
             help="Show the durable runs of this store, live, with buttons for approvals.",
         ),
     ] = None
@@ -629,7 +619,6 @@ class PageOptions:
         typer.Option(
             "--url",
             metavar="GATEWAY",
-            show_default=False,
             help="Show the exchanges of a gateway that runs with --watch; its key is read from --key-env.",
         ),
     ] = None
@@ -644,7 +633,6 @@ class PageOptions:
             "--model",
             "-m",
             metavar="NAME",
-            show_default=False,
             help="Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
             autocompletion=complete_model,
         ),
@@ -654,7 +642,6 @@ class PageOptions:
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            show_default=False,
             help="Keep the runs of the playground in this folder instead of the folder for your data.",
         ),
     ] = None
@@ -663,17 +650,13 @@ class PageOptions:
         typer.Option(
             "--export",
             metavar="FILE",
-            show_default=False,
             help="Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
         ),
     ] = None
     redact: Annotated[
         tuple[str, ...],
         typer.Option(
-            "--redact",
-            metavar="FIELD",
-            show_default=False,
-            help="Leave this field of arguments and results out of the file. Repeatable.",
+            "--redact", metavar="FIELD", help="Leave this field of arguments and results out of the file. Repeatable."
         ),
     ] = ()
     port: PortOption = 0

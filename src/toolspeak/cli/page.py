@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolspeak.page.document import RunDocument
     from toolspeak.page.library import RunSource
     from toolspeak.page.playground import Playground
-    from toolspeak.page.record_files import RecordFiles
 
 HOST = "127.0.0.1"
 
@@ -86,12 +85,9 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
 
 
 def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path | None) -> "Playground":
-    """Build the playground.
+    """Build the playground, which keeps its runs in a folder: without one, in the user's data folder.
 
-    Args:
-        models: The models that the command line named; those of the settings and `local` are added.
-        targets: Where the tools are; without any, the targets of the settings.
-        folder: Where runs are kept; None for the user's data folder.
+    The models of the settings and `local` are added to those given. Without targets, those of the settings count.
     """
     from toolspeak.cli.agent_config import discover_configured, discover_targets
     from toolspeak.cli.trust import load_settings
@@ -112,32 +108,24 @@ def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path
 
 
 def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> None:
-    """Write the run in a file of facts as one HTML file, and serve nothing.
-
-    Args:
-        target: The file of facts.
-        file: The HTML file.
-        hidden: The names of fields of arguments and results whose values are left out.
-
-    Raises:
-        UsageError: The target is not one readable run, or the file cannot be written.
-    """
+    """Write the run in a file of facts as one HTML file, without the values of hidden fields, and serve nothing."""
     from toolspeak.page.export import export_run
     from toolspeak.page.record_files import RecordFiles
 
     if target is None or target.is_dir():
         raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
     require_folder(file)
-    document = asyncio.run(_read(RecordFiles(target)))
+    source = RecordFiles(target)
+
+    async def read() -> "RunDocument":
+        document = await source.open(source.only_id)
+        await document.wait_until_read()
+        return document
+
+    document = asyncio.run(read())
     if document.failure:
         raise UsageError(f"{target}, {document.failure}")
     if not document.facts:
         raise UsageError(f"{target} holds no facts")
     write_text(file, export_run(document, hidden=hidden))
     write_output(f"{file}\n")
-
-
-async def _read(source: "RecordFiles") -> "RunDocument":
-    document = await source.open(source.only_id)
-    await document.wait_until_read()
-    return document

@@ -179,13 +179,7 @@ CHUNK_BYTES = 65_536
 def read_prompt(argument: str | None, *, takes_input: bool = True, template: str | None = None) -> str:
     """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text.
 
-    Args:
-        argument: The argument of the command.
-        takes_input: Whether standard input belongs to the prompt. Otherwise it is an attachment.
-        template: The name of the template that the prompt is put into.
-
-    Raises:
-        UsageError: There is no prompt.
+    Without `takes_input`, standard input is an attachment. `template` is the name of the one the prompt is put into.
     """
     if not takes_input and argument in (None, "-"):
         raise UsageError("standard input is an attachment here, so give the prompt as an argument")

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import IntEnum
 from io import StringIO
 from pathlib import Path
@@ -87,13 +87,7 @@ def run_live(
 ) -> Outcome[None]:
     """Run an agent to its end and return the outcome, also if Ctrl-C ends the run early.
 
-    Args:
-        agent: The agent to run.
-        prompt: The user's prompt.
-        show: Called with each event.
-        before: The conversation before the prompt.
-        approvals: Asks the user about calls that need approval.
-        record: Called with each fact at the time it happens.
+    `show` is called with each event when it is drawn, and `record` with each fact at the time it happens.
 
     Raises:
         ModelError: The endpoint failed.
@@ -106,21 +100,13 @@ def run_live(
     with started as stream, _cancel_on_interrupt(stream):
         for event in stream:
             show(event)
-            call = _find_waiting_call(event)
-            if approvals is not None and call is not None:
-                try:
-                    approvals.ask(call)
+            path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
+            if approvals is not None and isinstance(own, ApprovalNeeded):
+                try:  # the run asks about a call of an inner run by an id with the path
+                    approvals.ask(replace(own.call, id=join_ids(path, own.call.id)))
                 except KeyboardInterrupt:
                     stream.cancel()
     return stream.outcome
-
-
-def _find_waiting_call(event: Event) -> ToolCall | None:
-    """Return the call that somebody must approve, with the id by which the run asks about it; None for other events."""
-    path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
-    if not isinstance(own, ApprovalNeeded):
-        return None
-    return ToolCall(id=join_ids(path, own.call.id), name=own.call.name, arguments=own.call.arguments)
 
 
 @contextmanager

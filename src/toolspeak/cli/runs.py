@@ -84,10 +84,6 @@ def log_warnings() -> None:
     LOG.addHandler(handler)
 
 
-MAX_SEARCHED = 1000  # of the newest runs, for one whose id begins as was given
-MAX_NAMED = 5  # runs, if several are meant
-
-
 def open_store(url: str) -> Runs:
     """Return a store that is there already. Raises `UsageError` if it is not, or cannot be used."""
     require_store(url)
@@ -202,11 +198,12 @@ def find_handle(runs: Runs, run_id: str | None) -> RunHandle:
     try:
         handle.row_sync()
     except RunUnknown:
-        found = [row for row in runs.list_sync(limit=MAX_SEARCHED) if run_id and row.run_id.startswith(run_id)]
+        newest = runs.list_sync(limit=1000)
+        found = [row for row in newest if run_id and row.run_id.startswith(run_id)]
         if not found:
             raise
         if len(found) > 1:
-            listed = ", ".join(f"{row.run_id} ({row.agent}, {format_status(row)})" for row in found[:MAX_NAMED])
+            listed = ", ".join(f"{row.run_id} ({row.agent}, {format_status(row)})" for row in found[:5])
             raise UsageError(f"{len(found)} runs have ids that begin with {run_id}: {listed}") from None
         return runs.handle(found[0].run_id)
     return handle
@@ -249,11 +246,7 @@ def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
         run, facts = portal.call(runs.read(load))
     if as_json:
         write_output("".join(encode_timed_facts(found, facts)))
-    else:
-        _draw(run, facts)
-
-
-def _draw(run: RunRow, facts: list[StoredFact]) -> None:
+        return
     console = create_console(sys.stdout)
     parts = [run.run_id, format_time(run.created / 1000), escape_line(run.agent), format_status(run)]
     if run.takeovers:

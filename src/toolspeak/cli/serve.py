@@ -53,18 +53,13 @@ def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Gener
             return
         log_warnings()
         worker = build_worker(runs, agents)
-        with _stop_in_order(), worker:
-            yield routes
-
-
-@contextmanager
-def _stop_in_order() -> Generator[None]:
-    """Let SIGTERM end the server alone: uvicorn sends it again when it has stopped, and the worker must park first."""
-    previous = signal.signal(signal.SIGTERM, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+        # SIGTERM ends the server alone: uvicorn sends it again when it has stopped, and the worker must park first.
+        previous = signal.signal(signal.SIGTERM, lambda number, frame: None)
+        try:
+            with worker:
+                yield routes
+        finally:
+            signal.signal(signal.SIGTERM, previous)
 
 
 NO_KEY = "none"  # what clients send where no key is asked for: most of them refuse to start without one
@@ -88,15 +83,11 @@ class ServedAddress:
         host = CLIENT_HOSTS.get(self.host, self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
-    @property
-    def shell_key(self) -> str:
-        """The key, as a shell command has it."""
-        return f'"${self.key_env}"' if self.key_env else NO_KEY
-
 
 def format_client_lines(address: ServedAddress) -> str:
     """Return the lines to paste, each client with its name above."""
-    root, key, model = address.root, address.shell_key, shlex.quote(address.model)
+    root, model = address.root, shlex.quote(address.model)
+    key = f'"${address.key_env}"' if address.key_env else NO_KEY
     codex = [
         f"model = {json.dumps(address.model)}",
         'model_provider = "toolspeak"',
@@ -147,9 +138,19 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     if options.otlp_content and options.otlp is None:
         raise UsageError("--otlp-content is about what is sent; say where to: --otlp http://127.0.0.1:4318")
     sender = None if options.otlp is None else SpanSender(options.otlp, os.environ)
-    aliases = dict(map(_read_alias, options.aliases))
+    aliases: dict[str, str] = {}
+    for each in options.aliases:
+        alias, _, name = each.partition("=")
+        if not (alias and name):
+            raise UsageError(f"--alias {each}: write NAME=MODEL, such as gpt-4o=local")
+        aliases[alias] = name
     served = find_served_models(options, load_settings(), rules.key)
-    tools = _build_tool_server(options.mcp)
+    tools: ToolServer | None = None
+    if options.mcp:
+        with explain_missing("MCP", "mcp"):
+            from toolspeak.cli.mcp import build_tool_server
+
+        tools = build_tool_server(options.mcp)
     with listen(options.host, options.port) as listener, ExitStack() as stack:
         lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
         tracer = None
@@ -197,15 +198,6 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             run_server(gateway, listener)
 
 
-def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":
-    if not targets:
-        return None
-    with explain_missing("MCP", "mcp"):
-        from toolspeak.cli.mcp import build_tool_server
-
-    return build_tool_server(targets)
-
-
 def find_served_models(options: ServeOptions, settings: Settings, key: str | None = None) -> list[ServedModel]:
     """Find the models of the options; without any, the settings' model and each of their endpoints that names one.
 
@@ -222,12 +214,16 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
         except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
             if (not found and options.store is None) or settings.origin("model") != "default":
                 raise
-    short_names = _shorten_names(list(found))
+    # A model that is given by an address is served under the name in that address, unless two have the same.
+    short = {name: name.partition("#")[2] or name if "://" in name else name for name in found}
+    counts = Counter(short.values())
     return [
         ServedModel(
-            name=short_names[name],
+            name=short[name] if counts[short[name]] == 1 else name,
             model=model,
-            dialect=dialect(_choose_dialect(options, name, model, settings)),
+            dialect=dialect(
+                (find_chosen_dialect(options.dialect, name, settings) or portal.call(choose_model_dialect(model))).name
+            ),
             max_repairs=2 if options.mend else 0,
             thinks=options.thinks,
             tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
@@ -255,22 +251,3 @@ def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> 
         player = TapePlayer(load_folder(options.replay), str(options.replay), repeats=True, cure=cure)
         return lambda name: replay_named_model(name, find, player, secrets=secrets)
     return find
-
-
-def _choose_dialect(options: ServeOptions, name: str, model: Model, settings: Settings) -> str:
-    chosen = find_chosen_dialect(options.dialect, name, settings)
-    return (chosen or portal.call(choose_model_dialect(model))).name
-
-
-def _shorten_names(names: Sequence[str]) -> dict[str, str]:
-    """Return the names under which models are served: one that is given by an address has the name in that address."""
-    short = {name: name.partition("#")[2] or name if "://" in name else name for name in names}
-    counts = Counter(short.values())
-    return {name: each if counts[each] == 1 else name for name, each in short.items()}
-
-
-def _read_alias(text: str) -> tuple[str, str]:
-    alias, equals, name = text.partition("=")
-    if not (alias and equals and name):
-        raise UsageError(f"--alias {text}: write NAME=MODEL, such as gpt-4o=local")
-    return alias, name

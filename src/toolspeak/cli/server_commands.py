@@ -31,18 +31,12 @@ mcp_app = typer.Typer(
 ID_CHARS = 8  # characters of the code by which servers of the same name are told apart
 
 NameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="The name of the server, or its code, as mcp list shows them.", show_default=False
-    ),
+    str, typer.Argument(metavar="NAME", help="The name of the server, or its code, as mcp list shows them.")
 ]
 
 
 ServerArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="The name of a server that asked for a login, or its address.", show_default=False
-    ),
+    str, typer.Argument(metavar="NAME", help="The name of a server that asked for a login, or its address.")
 ]
 
 ServersFileOption = Annotated[
@@ -84,9 +78,7 @@ def trust_server_command(
     hints: Annotated[
         bool | None,
         typer.Option(
-            "--hints/--no-hints",
-            help="Believe the server when it says that a tool only reads, or may be repeated.",
-            show_default=False,
+            "--hints/--no-hints", help="Believe the server when it says that a tool only reads, or may be repeated."
         ),
     ] = None,
 ) -> None:
@@ -174,20 +166,14 @@ AgentsArgument = Annotated[
     str,
     typer.Argument(
         metavar="APP.py:NAME",
-        show_default=False,
         help="The agents: a file or module, and the variable with a dict of agents by name, or with one agent.",
     ),
 ]
 
-RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", show_default=False, help="The id of the run, or its beginning.")
-]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning.")]
 
 OptionalRunArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[RUN]", show_default=False, help="The id of the run, or its beginning; the last run if left out."
-    ),
+    str | None, typer.Argument(metavar="[RUN]", help="The id of the run, or its beginning; the last run if left out.")
 ]
 
 

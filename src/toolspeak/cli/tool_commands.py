@@ -45,7 +45,6 @@ def config_command(
             "-m",
             metavar="NAME",
             help="Show the endpoint and the dialect of this model instead, and why they were chosen.",
-            show_default=False,
             autocompletion=complete_model,
         ),
     ] = None,
@@ -70,7 +69,7 @@ def config_command(
 def tools_command(
     target: TargetArgument,
     form: Annotated[
-        Form | None, typer.Option("--as", help="Print the tools as this API or dialect sends them.", show_default=False)
+        Form | None, typer.Option("--as", help="Print the tools as this API or dialect sends them.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Print strict schemas: every property required, optional ones nullable.")
@@ -83,17 +82,10 @@ def tools_command(
             metavar="TOKENS",
             min=1,
             help="Show what the tools cost in tokens, estimated, and what this budget would cut.",
-            show_default=False,
         ),
     ] = None,
     prompt: Annotated[
-        str,
-        typer.Option(
-            "--prompt",
-            metavar="TEXT",
-            help="With --tool-budget: the message by which tools are picked.",
-            show_default=False,
-        ),
+        str, typer.Option("--prompt", metavar="TEXT", help="With --tool-budget: the message by which tools are picked.")
     ] = "",
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
@@ -119,13 +111,10 @@ def tools_command(
 
 def call_command(
     target: TargetArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the tool.", show_default=False)],
-    pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments of the call.", show_default=False)
-    ] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the tool.")],
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments of the call.")] = None,
     json_text: Annotated[
-        str | None,
-        typer.Option("--json", metavar="OBJECT", help="Arguments of the call as a JSON object.", show_default=False),
+        str | None, typer.Option("--json", metavar="OBJECT", help="Arguments of the call as a JSON object.")
     ] = None,
 ) -> None:
     """Call a tool by hand and print what a model would get.
@@ -152,8 +141,7 @@ def call_command(
 
 def parse_command(
     path: Annotated[
-        str | None,
-        typer.Argument(metavar="TEXTFILE", help="The text; - or none reads standard input.", show_default=False),
+        str | None, typer.Argument(metavar="TEXTFILE", help="The text; - or none reads standard input.")
     ] = None,
     tools: Annotated[
         str | None,
@@ -161,7 +149,6 @@ def parse_command(
             "--tools",
             metavar="TARGET",
             help="The tools that the model had: functions, as for toolspeak tools, or a .json file of schemas.",
-            show_default=False,
         ),
     ] = None,
     dialect: Annotated[
@@ -175,10 +162,7 @@ def parse_command(
     batch: Annotated[
         str | None,
         typer.Option(
-            "--batch",
-            metavar="FILE",
-            help="Read many texts: a .jsonl file of records with id, tools and text.",
-            show_default=False,
+            "--batch", metavar="FILE", help="Read many texts: a .jsonl file of records with id, tools and text."
         ),
     ] = None,
     why: Annotated[
@@ -228,12 +212,9 @@ def graph_command(
         typer.Argument(
             metavar="TARGET_OR_FILE",
             help="Functions, as for toolspeak tools; or a file that toolspeak run --record wrote.",
-            show_default=False,
         ),
     ],
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Also write a picture to a file.", show_default=False)
-    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Also write a picture to a file.")] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="The name of the agent's model in the drawing.")
     ] = None,
@@ -254,9 +235,7 @@ def trace_command(
     record: Annotated[
         str,
         typer.Argument(
-            metavar="FILE",
-            help="A file that toolspeak run --record wrote, or the exchanges of toolspeak serve --show.",
-            show_default=False,
+            metavar="FILE", help="A file that toolspeak run --record wrote, or the exchanges of toolspeak serve --show."
         ),
     ],
     otlp: Annotated[
@@ -265,15 +244,12 @@ def trace_command(
             "--otlp",
             metavar="URL",
             help="Send the spans to this collector of OpenTelemetry, such as http://127.0.0.1:4318.",
-            show_default=False,
         ),
     ] = None,
     content: Annotated[
         bool, typer.Option("--content", help="With --otlp: send prompts, answers, arguments and results, too.")
     ] = False,
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="NAME", help="The name of the agent in spans.", show_default=False)
-    ] = "",
+    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The name of the agent in spans.")] = "",
 ) -> None:
     """Show a recorded run as a tree of spans, or send them to a collector of OpenTelemetry.
 

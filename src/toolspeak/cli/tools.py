@@ -35,10 +35,8 @@ from toolspeak.dialects import (
     DIALECTS,
     JSON,
     Dialect,
-    Explanation,
     MessageContent,
     MessageSpan,
-    RepairPlace,
     dialect,
     explain,
     read,
@@ -55,7 +53,7 @@ from toolspeak.telemetry.exchange_spans import build_exchange_spans, is_exchange
 from toolspeak.telemetry.exporter import SpanSender
 from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
 from toolspeak.values.errors import InvalidArguments, UsageError
-from toolspeak.values.messages import ToolCall, user
+from toolspeak.values.messages import user
 from toolspeak.values.spec import ToolSpec, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
@@ -146,12 +144,6 @@ COLORS: dict[SpanKind, str] = {
 MARGIN_CELLS = max(map(len, COLORS)) + 1  # width of the names of kinds in the margin
 
 
-def render_explanation(explanation: Explanation) -> RenderableType:
-    """Lay out a message with its marks for a terminal."""
-    rows = [row for span in explanation.spans for row in _render_span(span, explanation.text[span.start : span.end])]
-    return Group(*(rows or [Text("the text is empty", style="dim")]))
-
-
 def _render_span(span: MessageSpan, text: str) -> Iterator[Text]:
     if not text.strip() and span.rule is None:
         return
@@ -165,18 +157,13 @@ def _render_span(span: MessageSpan, text: str) -> Iterator[Text]:
         margin = ""
         end = start + len(line)
         is_last = number == len(lines) - 1
-        here = [each for each in span.repairs if each.at is not None and start <= each.at]
-        yield from _render_carets([each for each in here if is_last or (each.at or 0) <= end], line, start)
+        for repair in span.repairs:  # a caret below each repaired place, on a line of its own
+            if repair.at is not None and start <= repair.at and (is_last or repair.at <= end):
+                column = cell_len(escape_line(line[: repair.at - start]))
+                yield Text(f"{'':<{MARGIN_CELLS}}│ {' ' * column}^ {repair.repair}", style="yellow")
         start = end + 1
     for note in describe_span(span):
         yield Text.assemble((f"{'':<{MARGIN_CELLS}}└ ", color), escape_line(note))
-
-
-def _render_carets(repairs: list[RepairPlace], line: str, start: int) -> Iterator[Text]:
-    """Mark the repaired places of a line, each with a caret on a line of its own below it."""
-    for repair in repairs:
-        column = cell_len(escape_line(line[: (repair.at or 0) - start]))
-        yield Text(f"{'':<{MARGIN_CELLS}}│ {' ' * column}^ {repair.repair}", style="yellow")
 
 
 DIALECT_NAMES = (*DIALECTS, "code")
@@ -243,28 +230,25 @@ def print_explanation(text: str, specs: Sequence[ToolSpec], *, as_json: bool) ->
     if as_json:
         write_output(json.dumps(encode_explanation(explanation), ensure_ascii=False) + "\n")
     else:
-        SafeConsole(soft_wrap=True).print(render_explanation(explanation))
+        spans = explanation.spans
+        rows = [row for span in spans for row in _render_span(span, explanation.text[span.start : span.end])]
+        SafeConsole(soft_wrap=True).print(Group(*(rows or [Text("the text is empty", style="dim")])))
 
 
 def render_content(content: MessageContent) -> RenderableType:
     """Lay out the calls and the text of a message for a terminal."""
-    rows: list[RenderableType] = [_format_call_row(ready.call, ready.repair) for ready in content.calls]
+    rows: list[RenderableType] = []
+    for call, repair in ((ready.call, ready.repair) for ready in content.calls):
+        row = Text.assemble(("call  ", "green"), (f"{escape_line(call.id)}  ", "dim"), escape_line(format_call(call)))
+        rows.append(row if repair == "none" else row.append(f"  (repaired: {repair})", style="yellow"))
     for each in content.malformed:
         rows.append(Text.assemble(("malformed  ", "red"), escape_line(f"{each.name or 'a call'}: {each.reason}")))
         if each.hint:
             rows.append(Text(f"           {escape_line(each.hint)}", style="dim"))
-    rows += [_format_text_row("thinking", text) for text in (content.thinking,) if text.strip()]
-    rows += [_format_text_row("text", text) for text in (content.text,) if text.strip()]
+    for label, text in (("thinking", content.thinking), ("text", content.text)):
+        if text.strip():
+            rows.append(Text.assemble((f"{label}  ", "cyan"), join_lines(text)))
     return Group(*(rows or [Text("the text is empty", style="dim")]))
-
-
-def _format_call_row(call: ToolCall, repair: str) -> Text:
-    row = Text.assemble(("call  ", "green"), (f"{escape_line(call.id)}  ", "dim"), escape_line(format_call(call)))
-    return row if repair == "none" else row.append(f"  (repaired: {repair})", style="yellow")
-
-
-def _format_text_row(label: str, text: str) -> Text:
-    return Text.assemble((f"{label}  ", "cyan"), join_lines(text))
 
 
 def parse_arguments(pairs: list[str], json_text: str | None) -> dict[str, Any]:
@@ -272,26 +256,17 @@ def parse_arguments(pairs: list[str], json_text: str | None) -> dict[str, Any]:
 
     The value of a pair is a text, which the tool's schema converts. A key given twice makes a list.
     """
-    arguments = _parse_object(json_text)
+    arguments: Any = {} if json_text is None else _parse_json(json_text, "--json")
+    if not isinstance(arguments, dict):
+        raise UsageError(f'--json takes an object, such as \'{{"city": "Oslo"}}\', not {type(arguments).__name__}')
     given: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"arguments are written key=value, and {pair!r} is not")
         given.setdefault(key, []).append(value)
-    return arguments | {key: values[0] if len(values) == 1 else values for key, values in given.items()}
-
-
-def _parse_object(json_text: str | None) -> dict[str, Any]:
-    if json_text is None:
-        return {}
-    try:
-        arguments = json.loads(json_text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--json is not JSON: {error}") from None
-    if not isinstance(arguments, dict):
-        raise UsageError(f'--json takes an object, such as \'{{"city": "Oslo"}}\', not {type(arguments).__name__}')
-    return cast("dict[str, Any]", arguments)
+    named = {key: values[0] if len(values) == 1 else values for key, values in given.items()}
+    return cast("dict[str, Any]", arguments) | named
 
 
 def call_tool(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, str]:

@@ -79,13 +79,8 @@ class StatusLine:
             file.flush()
 
 
-def format_nested(nested: events.NestedFact) -> Iterator[str]:
-    """Yield the lines that show a fact of an inner run; most facts have none."""
-    for line in _format_fact(nested.event):
-        yield f"{'  ' * len(nested.path)}│ {line}"
-
-
 def _format_fact(fact: events.OwnFact) -> Iterator[str]:
+    """Yield the lines that show a fact of an inner run; most facts have none."""
     match fact:
         case events.CallReady(call=call):
             yield f"tool: {format_call_line(call)}"
@@ -112,8 +107,6 @@ def _format_fact(fact: events.OwnFact) -> Iterator[str]:
 
 ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
 TOOL_LABEL_WIDTH = len("tool: ")
-
-MAX_PRINT_DELAY_SECONDS = 0.3  # of a line that a tool prints, until the events before it are drawn
 
 
 def create_console(file: TextIO) -> Console:
@@ -148,19 +141,23 @@ class Transcript:
     def show(self, event: events.Event) -> None:
         """Draw one event."""
         with self._lock:
-            if isinstance(event, events.ToolProgress):
-                self._draw_progress(event)
-                return
-            self._draw(event)
-            self._shown_facts += not isinstance(event, events.Delta)
+            if not isinstance(event, events.ToolProgress):
+                self._draw(event)
+                self._shown_facts += not isinstance(event, events.Delta)
+            elif event.call_id in self._running:  # the line that says that the call runs goes on
+                self._running[event.call_id] = f" ({event.summary})"
+                self._update_status()
 
     def _draw(self, event: events.Event) -> None:
         self._status.stop()
         match event:
             case events.TurnStarted():
                 self._waiting = "waiting for the model"
-            case events.TurnRestarted():
-                self._draw_restart(event)
+            case events.TurnRestarted(failed=failed, model=model):
+                if self._has_drawn_turn:  # the message so far does not count
+                    text = f"(the answer of {failed} broke off and does not count; asking {model})"
+                    self.write_line(escape_controls(text), "yellow")
+                self._has_drawn_turn = False
             case events.TextDelta(text=text) if self._answer is None:
                 self._draw_text(text, "assistant", ASSISTANT_STYLE)
             case events.ThinkingDelta(text=text):
@@ -181,7 +178,9 @@ class Transcript:
             case events.TurnEnded():
                 self._end_turn(event)
             case events.ApprovalGiven(approved=False, call_id=call_id, reason=reason):
-                self._draw_refusal(call_id, reason)
+                name = self._calls[call_id].name if call_id in self._calls else "the call"
+                why = f": {reason}" if reason else ""
+                self.write_line(escape_controls(f"  {name} was refused{why}"), "yellow")
             case events.ToolStarted(call_id=call_id):
                 self._running[call_id] = ""
             case events.ToolFinished():
@@ -191,8 +190,8 @@ class Transcript:
             case events.HandedOver(agent=agent):
                 self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
             case events.NestedFact():
-                for line in format_nested(event):
-                    self.write_line(line, "dim")
+                for line in _format_fact(event.event):
+                    self.write_line(f"{'  ' * len(event.path)}│ {line}", "dim")
             case events.RunEnded():
                 self._end_run(event)
             case _:
@@ -213,14 +212,16 @@ class Transcript:
         """Move the cursor to the beginning of an empty line, so that others can write there."""
         with self._lock:
             self._status.stop()
-            self._end_text()
+            if self._text is not None:
+                self._text.close()
+                self._text = None
             if self._open_call is not None:
                 self._console.print()
                 self._open_call = None
 
     def write_printed(self, line: str) -> None:
         """Write a line that a tool printed, after the events that happened before it."""
-        deadline = time.monotonic() + MAX_PRINT_DELAY_SECONDS
+        deadline = time.monotonic() + 0.3  # the line is not held back for longer
         while self._shown_facts < self._timer.fact_count and time.monotonic() < deadline:
             time.sleep(0.002)
         self.write_line(escape_controls(line), "dim")
@@ -251,18 +252,6 @@ class Transcript:
             self._text = _TextWriter(self._console, label, column=0 if on_own_line else len(label) + 2)
         self._last_call = None
         self._text.feed(text)
-
-    def _end_text(self) -> None:
-        if self._text is not None:
-            self._text.close()
-            self._text = None
-
-    def _draw_restart(self, event: events.TurnRestarted) -> None:
-        """Say that the message so far does not count. If nothing of it has been drawn, nothing is said."""
-        if self._has_drawn_turn:
-            text = f"(the answer of {event.failed} broke off and does not count; asking {event.model})"
-            self.write_line(escape_controls(text), "yellow")
-        self._has_drawn_turn = False
 
     def _end_turn(self, event: events.TurnEnded) -> None:
         self._has_drawn_turn = False
@@ -316,12 +305,6 @@ class Transcript:
             _put(self._console, pieces)
         self._console.print()
 
-    def _draw_progress(self, event: events.ToolProgress) -> None:
-        """Show how far a call is where the line says that it runs; that line goes on."""
-        if event.call_id in self._running:
-            self._running[event.call_id] = f" ({event.summary})"
-            self._update_status()
-
     def _draw_result(self, event: events.ToolFinished) -> None:
         result = event.result
         call_id = result.call_id
@@ -336,12 +319,6 @@ class Transcript:
             spans.append(Span(f"  {format_seconds(duration)}", "dim"))
         self._write(spans, 0, indent=4)
         self._last_call = None
-
-    def _draw_refusal(self, call_id: str, reason: str) -> None:
-        name = self._calls[call_id].name if call_id in self._calls else "the call"
-        self.write_line(
-            f"  {escape_controls(name)} was refused" + (f": {escape_controls(reason)}" if reason else ""), "yellow"
-        )
 
     def _end_run(self, event: events.RunEnded) -> None:
         self._waiting = ""

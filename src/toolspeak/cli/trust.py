@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from toolspeak.settings.loader import load_with_project
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile, ProjectSearch, check_allowed, find_project
 from toolspeak.settings.schema import SETTINGS, check_value
 from toolspeak.settings.trust import find_decision, is_named_by_variable, list_decisions, remove_decision, save_decision
-from toolspeak.settings.values import UNTRUSTED, IgnoredSettings, format_setting
+from toolspeak.settings.values import UNTRUSTED, format_setting
 from toolspeak.values.errors import UsageError
 
 QUESTION = "trust it? [y/N] "
@@ -28,14 +28,16 @@ QUESTION = "trust it? [y/N] "
 def trust(path: Path, *, yes: bool) -> int:
     """Show the settings of the project at a path, ask whether to trust them, and return the exit code.
 
-    Args:
-        path: The project's folder, one below it, or its settings file.
-        yes: Trust the settings without asking.
-
-    Raises:
-        UsageError: There are no settings, no project may make them, or there is nobody to ask.
+    The path is the project's folder, one below it, or its settings file. With `yes`, nobody is asked.
     """
-    project = _require_project(find_project(path), path)
+    search = find_project(path)
+    project = search.file
+    if project is None and search.skipped:
+        first = search.skipped[0]
+        raise UsageError(f"{first.path} cannot be trusted: {first.reason}")
+    if project is None:
+        names = " and no ".join((PROJECT_FILES[0], f"{PROJECT_FILES[1]} with [tool.toolspeak]"))
+        raise UsageError(f"there is no {names} in {path.resolve()} or above")
     check_allowed(project)
     decision = find_decision(project)
     if decision is not None and decision.is_trusted:
@@ -100,14 +102,8 @@ def show_settings(project: ProjectFile, own: Settings, file: TextIO) -> None:
     for name, value in rows:
         console.print(Text.assemble((f"  {escape_line(name):<{width}}", "cyan"), f"  {escape_line(value)}"))
     console.print(Text("If you trust it, toolspeak in this folder and below:", "bold"))
-    for effect in describe_effects(project, own):
-        console.print(Text(f"  - {escape_line(effect)}"))
-
-
-def describe_effects(project: ProjectFile, own: Settings) -> Iterator[str]:
-    """Yield what the settings of a project do, in words: one sentence for each setting."""
     for name, value in project.values.items():
-        yield _describe_effect(name, value, own)
+        console.print(Text(f"  - {escape_line(_describe_effect(name, value, own))}"))
 
 
 def _describe_effect(name: str, value: Any, own: Settings) -> str:
@@ -138,16 +134,6 @@ def _describe_endpoint(name: str, table: dict[str, Any], own: Settings) -> str:
     return f"sends what you ask {name}:MODEL to {table['base_url']}{key}{instead}"
 
 
-def _require_project(search: ProjectSearch, path: Path) -> ProjectFile:
-    if search.file is not None:
-        return search.file
-    if search.skipped:
-        first = search.skipped[0]
-        raise UsageError(f"{first.path} cannot be trusted: {first.reason}")
-    names = " and no ".join((PROJECT_FILES[0], f"{PROJECT_FILES[1]} with [tool.toolspeak]"))
-    raise UsageError(f"there is no {names} in {path.resolve()} or above")
-
-
 def _is_current(path: Path, fingerprint: str) -> bool:
     try:
         file = find_project(path).file if path.is_file() else None
@@ -167,7 +153,12 @@ def load_settings(*, trust_project: bool = False, quiet: bool = False, adapter: 
         quiet: Neither ask nor print.
         adapter: The value of the option `--adapter`, which counts instead of the setting `local.adapter`.
     """
-    return _set_adapter(_load_trusted(trust_project=trust_project, quiet=quiet), adapter)
+    loaded = _load_trusted(trust_project=trust_project, quiet=quiet)
+    if adapter is None:
+        return loaded
+    value = check_value(SETTINGS["local.adapter"], "--adapter", adapter, "the command line")
+    origins = {**loaded.origins, "local.adapter": "the option --adapter"}
+    return replace(loaded, local=replace(loaded.local, adapter=value), origins=origins)
 
 
 def _load_trusted(*, trust_project: bool, quiet: bool) -> Settings:
@@ -179,19 +170,13 @@ def _load_trusted(*, trust_project: bool, quiet: bool) -> Settings:
     if search.file is not None and _can_be_asked(search.file, loaded) and _ask(search.file, loaded):
         loaded = load_with_project(search, trusted=True)
     for each in loaded.ignored:
-        print_error(describe_ignored(each))
+        names = ", ".join(name for name, _ in each.rows)
+        print_error(
+            f"{each.where} is not trusted, so this was ignored: {names}; to see it and decide: toolspeak trust"
+            if each.reason == UNTRUSTED
+            else f"{each.where} was skipped: {each.reason}"
+        )
     return loaded
-
-
-def _set_adapter(settings: Settings, adapter: str | None) -> Settings:
-    if adapter is None:
-        return settings
-    value = check_value(SETTINGS["local.adapter"], "--adapter", adapter, "the command line")
-    return replace(
-        settings,
-        local=replace(settings.local, adapter=value),
-        origins={**settings.origins, "local.adapter": "the option --adapter"},
-    )
 
 
 def find_model_with_settings(*, trust_project: bool, adapter: str | None = None) -> Callable[[str | None], Model]:
@@ -203,14 +188,6 @@ def find_model_with_settings(*, trust_project: bool, adapter: str | None = None)
         return find_model(name, configured=load_settings(trust_project=trust_project, adapter=adapter))
 
     return find
-
-
-def describe_ignored(ignored: IgnoredSettings) -> str:
-    """Return a sentence that names a file, the settings in it that do not count, why, and how to change that."""
-    if ignored.reason != UNTRUSTED:
-        return f"{ignored.where} was skipped: {ignored.reason}"
-    names = ", ".join(name for name, _ in ignored.rows)
-    return f"{ignored.where} is not trusted, so this was ignored: {names}; to see it and decide: toolspeak trust"
 
 
 def _is_trusted(project: ProjectFile) -> bool:

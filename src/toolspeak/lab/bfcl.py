@@ -41,9 +41,6 @@ FILE_NAMES = {"simple": "simple_python"}
 JSON_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "string"}
 """The types that have another name in JSON schema."""
 
-BFCL_KEYS = frozenset({"optional"})
-"""The keys of BFCL that JSON schema does not have."""
-
 INSTALL_COMMAND = "pip install --no-deps bfcl-eval==2026.3.23"
 
 Objects: TypeAlias = Sequence[Mapping[str, Any]]
@@ -103,20 +100,16 @@ def parse_question(row: Mapping[str, Any], category: str) -> Question:
         id=row["id"],
         category=category,
         messages=tuple(Message(role=each["role"], parts=(Text(text=each["content"]),)) for each in turn),
-        tools=tuple(convert_function(function) for function in row["function"]),
-    )
-
-
-def convert_function(function: Mapping[str, Any]) -> ToolSpec:
-    """Convert a function of BFCL to a tool."""
-    return ToolSpec(
-        name=function["name"], description=function["description"], parameters=convert_schema(function["parameters"])
+        tools=tuple(
+            ToolSpec(name=each["name"], description=each["description"], parameters=convert_schema(each["parameters"]))
+            for each in row["function"]
+        ),
     )
 
 
 def convert_schema(source: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a schema of BFCL to a JSON schema."""
-    schema: dict[str, Any] = {key: value for key, value in source.items() if key not in BFCL_KEYS}
+    schema: dict[str, Any] = {key: value for key, value in source.items() if key != "optional"}  # a key of BFCL alone
     if "type" in schema:
         schema["type"] = JSON_TYPES.get(schema["type"], schema["type"])
     if isinstance(properties := schema.get("properties"), dict):

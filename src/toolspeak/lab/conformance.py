@@ -64,10 +64,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 KIND_BY_WORD = {word: kind for kind, words in KINDS.items() for word in words}
 
-NOTE_WORD = re.compile(r"\[([^\]]*)\]")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
 REACT = re.compile(r"\bAction[ _]Input\b", re.I)
-REFERENCE_KEYS = frozenset({"$call", "$concat"})
 
 FAMILY_TOKENS = sorted(
     ((token.lower(), family.name) for family in FAMILIES for token in (*family.openers, *family.headers)),
@@ -146,7 +144,7 @@ def find_kind(note: str, expected: list[dict[str, Any]]) -> str:
     """Return the kind of a record by its note, and by whether its calls need results of each other."""
     if has_reference(expected):
         return REFERENCES_KIND
-    word = NOTE_WORD.match(note)
+    word = re.match(r"\[([^\]]*)\]", note)
     return KIND_BY_WORD.get(word[1].lower() if word else "", OTHER_KIND if expected else DECOYS_KIND)
 
 
@@ -154,14 +152,12 @@ def has_reference(value: Any) -> bool:
     """Whether a value of JSON holds a reference to the result of a call."""
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value)
-        return not REFERENCE_KEYS.isdisjoint(items) or any(map(has_reference, items.values()))
+        return "$call" in items or "$concat" in items or any(map(has_reference, items.values()))
     return isinstance(value, list) and any(map(has_reference, cast("list[Any]", value)))
 
 
 OURS = "toolspeak"
 """The name of our reader, where others are given as `module:function`."""
-
-OUR_TARGET = "toolspeak.lab.reader_child:read_calls"
 
 START_SECONDS = 60.0
 """How long a reader may take to be imported."""
@@ -229,7 +225,7 @@ class ReaderProcess:
         return {"error": f"no answer after {self._timeout_s:g} s" if answer is None else "its process ended"}
 
     def _start(self) -> subprocess.Popen[str]:
-        target = OUR_TARGET if self.target == OURS else self.target
+        target = "toolspeak.lab.reader_child:read_calls" if self.target == OURS else self.target
         # -P keeps the working directory from shadowing modules; the child appends it behind what is installed.
         command = [sys.executable, "-P", "-m", "toolspeak.lab.reader_child", target]
         process = subprocess.Popen(  # noqa: S603 - the user named the reader

@@ -61,13 +61,11 @@ def _qwen_messages(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
             yield "user", "\n".join(results)
             continue
         for message in each:
-            calls = [_format_qwen_call(call["function"]) for call in message.get("tool_calls", ())]
-            yield role, "\n".join(filter(None, (message["content"], *calls)))
-
-
-def _format_qwen_call(function: Mapping[str, str]) -> str:
-    arguments = json.dumps(json.loads(function["arguments"]), ensure_ascii=False)
-    return f'<tool_call>\n{{"name": "{function["name"]}", "arguments": {arguments}}}\n</tool_call>'
+            texts: list[str] = [message["content"]] if message["content"] else []
+            for function in (call["function"] for call in message.get("tool_calls", ())):
+                arguments = json.dumps(json.loads(function["arguments"]), ensure_ascii=False)
+                texts.append(f'<tool_call>\n{{"name": "{function["name"]}", "arguments": {arguments}}}\n</tool_call>')
+            yield role, "\n".join(texts)
 
 
 def render_chatml(shown: Shown) -> str:
@@ -126,9 +124,7 @@ def write_prompts(path: Path, trials: Iterable[Trial], template: Callable[[Shown
 def read_answers(path: Path, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> list[RecordedAnswer]:
     """Read the answers of a file; of two with the same id the later counts.
 
-    Args:
-        path: The file.
-        max_tokens: An answer of at least so many tokens counts as cut, unless its line says how it ended.
+    An answer of at least `max_tokens` tokens counts as cut, unless its line says how it ended.
     """
     found: dict[str, RecordedAnswer] = {}
     for where, row in read_rows(path):
@@ -217,10 +213,7 @@ def write_failures(
 ) -> int:
     """Write wrong answers to a text file for people to read; return how many there are.
 
-    Args:
-        path: The file.
-        failed: The wrong answers, with their trials.
-        template: The chat template of the prompt; if None, messages and tools are written as they are sent.
+    Without a chat template, messages and tools are written as they are sent.
     """
     return _write(path, (_format_failure(trial, result, template) for trial, result in failed))
 

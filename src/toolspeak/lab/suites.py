@@ -38,22 +38,14 @@ from toolspeak.values.spec import ToolSpec
 FIELD_FOLDER = Path(__file__).parents[3] / "suites" / "field"
 """Where a checkout of the repository has the files of the suite."""
 
-MEASURED_SHARE = 4
-"""One set of tools in so many is kept for measuring."""
-
 
 def is_measured(toolset: str) -> bool:
-    """Whether a set of tools is kept for measuring, and not trained on."""
-    return int(hashlib.sha256(toolset.encode()).hexdigest(), 16) % MEASURED_SHARE == 0
+    """Whether a set of tools is kept for measuring, and not trained on. One in four is."""
+    return int(hashlib.sha256(toolset.encode()).hexdigest(), 16) % 4 == 0
 
 
 def read_field_rows(*, measured: bool, folder: Path = FIELD_FOLDER) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the lines of one side of the split, with their tools, each with its place in words.
-
-    Args:
-        measured: Whether the side is that for measuring, or that for training.
-        folder: The folder of the files.
-    """
+    """Yield the lines of the side for measuring, or of that for training, each with its place in words."""
     paths = sorted(folder.glob("*.jsonl"))
     if not paths:
         raise UsageError(
@@ -68,9 +60,6 @@ def read_field_rows(*, measured: bool, folder: Path = FIELD_FOLDER) -> Iterator[
             if is_measured(toolset) is measured:
                 yield where, row
 
-
-FOLLOW_UP_SUFFIX = re.compile(r"#\d+$")
-"""The end of the id of a follow-up."""
 
 QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "turns", "expected", "reply"})
 EXPECTED_KEYS = frozenset({"name", "arguments", "optional", "after", "returns"})
@@ -95,16 +84,11 @@ def load_suite(name: str, categories: Sequence[str] = ()) -> Suite:
         if not path.is_file():
             raise UsageError(f"there is no suite {name!r}; write quick, field, bfcl or the path of a file of questions")
         found = read_suite(path)
-    return select_categories(found, categories) if categories else found
-
-
-def select_categories(suite: Suite, categories: Sequence[str]) -> Suite:
-    """Return a suite with only the questions of these categories."""
     for category in categories:
-        if category not in suite.categories:
-            raise UsageError(f"{suite.name} has no category {category!r}; it has: {', '.join(suite.categories)}")
-    kept = tuple(question for question in suite.questions if question.category in categories)
-    return replace(suite, questions=kept)
+        if category not in found.categories:
+            raise UsageError(f"{found.name} has no category {category!r}; it has: {', '.join(found.categories)}")
+    kept = tuple(question for question in found.questions if not categories or question.category in categories)
+    return replace(found, questions=kept)
 
 
 def read_suite(path: Path, *, name: str | None = None) -> Suite:
@@ -147,7 +131,7 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
     for key in ("id", "category"):
         if not isinstance(row.get(key), str) or not row[key]:
             raise UsageError(f"{where}: a question needs {key!r}, a text")
-    if FOLLOW_UP_SUFFIX.search(row["id"]):
+    if re.search(r"#\d+$", row["id"]):
         raise UsageError(f"{where}: an 'id' does not end in '#' and a number: such are those of questions asked again")
     if "/" in row["category"]:
         raise UsageError(f"{where}: a category has no '/' in it")
@@ -162,22 +146,20 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
     for place, each in enumerate(expected):
         if any(type(earlier) is not int or not 0 <= earlier < place for earlier in each.after):
             raise UsageError(f"{where}: 'after' names calls by their place, from 0, and only earlier ones")
+    if "turns" in row and "messages" in row:
+        raise UsageError(f"{where}: a question has 'messages' or 'turns', not both")
+    if "turns" in row:
+        messages = parse_turns(_check_list(row["turns"], "turns", where), specs, where)
+    else:
+        messages = _parse_messages(row.get("messages"), where)
     return Question(
         id=row["id"],
         category=row["category"],
-        messages=_parse_conversation(row, specs, where),
+        messages=messages,
         tools=specs,
         expected=expected,
         reply=_parse_reply(row, where),
     )
-
-
-def _parse_conversation(row: Mapping[str, Any], specs: Sequence[ToolSpec], where: str) -> tuple[Message, ...]:
-    if "turns" not in row:
-        return _parse_messages(row.get("messages"), where)
-    if "messages" in row:
-        raise UsageError(f"{where}: a question has 'messages' or 'turns', not both")
-    return parse_turns(_check_list(row["turns"], "turns", where), specs, where)
 
 
 def _parse_reply(row: Mapping[str, Any], where: str) -> str:

@@ -96,16 +96,6 @@ class TrialResult:
         return self.series[0]
 
 
-CALL_OUTPUT = "done"
-"""The output of every call, since none is run."""
-
-
-def begin_conversation(specs: Sequence[ToolSpec], dialect_name: str, messages: Sequence[Message]) -> State:
-    """Return the state of the loop before the first answer."""
-    started = RunStarted(run_id="", model="", dialect=dialect_name, messages=tuple(messages))
-    return reduce(initial_state(specs), started)
-
-
 def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list[Event]:
     """Return the events of the next answer."""
     taken = {call.id for message in state.history for call in message.calls}
@@ -119,32 +109,18 @@ def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list
     return reader.feed([Answer(parts=(*text, *calls), finish=answer.finish)])
 
 
-def take_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
-    """Return the state of the loop after the next answer, before its calls are run."""
+def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
+    """Return the state of the loop after the next answer and its calls."""
     events = read_answer(state, dialect_name, answer)
     state = reduce(state, TurnStarted(turn=state.turn.number + 1))
     for event in events:
         if not isinstance(event, Delta):
             state = reduce(state, event)
-    return state
-
-
-def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
-    """Return the state of the loop after the next answer and its calls."""
-    state = take_answer(state, dialect_name, answer)
     for call in state.turn.calls.values():
-        if call.result is None:
-            state = reduce(state, ToolFinished(result=ToolResult(call_id=call.id, output=CALL_OUTPUT)))
+        if call.result is None:  # none is run, and each has the same output
+            state = reduce(state, ToolFinished(result=ToolResult(call_id=call.id, output="done")))
     return state
 
-
-def will_ask_model(state: State) -> bool:
-    """Whether the loop would ask the model in this state."""
-    return any(isinstance(action, AskModel) for action in decide(state))
-
-
-INVALID_NAME_CHARS = re.compile(r"[^A-Za-z0-9_-]")
-"""The characters that APIs do not accept in the name of a tool."""
 
 MAX_NAME_CHARS = 64
 """The length of the longest name that APIs accept."""
@@ -220,13 +196,14 @@ class Trial:
         if not self.read(answer).malformed:
             return None
         following = replace(self, earlier=(*self.earlier, answer))
-        return following if will_ask_model(following._state()) else None
+        return following if any(isinstance(action, AskModel) for action in decide(following._state())) else None
 
     def _state(self) -> State:
         """Return the state of the loop when it asks the model."""
         names = {spec.name: shown.name for spec, shown in zip(self.question.tools, self.tools, strict=True)}
         messages = [_rename_calls(message, names) for message in self.question.messages]
-        state = begin_conversation(self.tools, self.dialect, messages)
+        started = RunStarted(run_id="", model="", dialect=self.dialect, messages=tuple(messages))
+        state = reduce(initial_state(self.tools), started)
         for answer in self.earlier:
             state = add_answer(state, self.dialect, answer)
         return state
@@ -247,7 +224,7 @@ def _make_api_names(specs: Sequence[ToolSpec]) -> list[str]:
     """Make names that APIs accept, each different from the others."""
     taken: list[str] = []
     for spec in specs:
-        base = name = INVALID_NAME_CHARS.sub("_", spec.name)[:MAX_NAME_CHARS]
+        base = name = re.sub(r"[^A-Za-z0-9_-]", "_", spec.name)[:MAX_NAME_CHARS]
         number = 2
         while name in taken:
             name = f"{base[: MAX_NAME_CHARS - 3]}_{number}"

@@ -266,7 +266,9 @@ class ReplayedModel:
         return Answer(parts=(Text(text=compacted.summary),), finish="stop", usage=compacted.usage)
 
     def _find_turn(self, request: Request) -> RecordedTurn:
-        answers = self._count_answers_before(request.shown.messages)
+        first = next((message.text for message in request.shown.messages if message.role == "user"), "")
+        replaced = self._rounds[: read_dropped_rounds(first)]  # by a summary
+        answers = _count_answers(request.shown.messages) + sum(map(_count_answers, replaced))
         turns = [turn for turn in self._turns if turn.answers_before == answers]
         if turns:  # several, if the model was asked again after an empty message
             number = min(self._counts[answers], len(turns) - 1)
@@ -280,12 +282,6 @@ class ReplayedModel:
         shown = dialect(request.dialect).render(self._started.tools, (*last.history, last.ended.message))
         difference = describe_difference(_write_messages(shown.messages), _write_messages(request.shown.messages))
         raise ReplayMiss(f"{text}. The conversation goes on where the recording ends:\n{difference}")
-
-    def _count_answers_before(self, shown: Sequence[Message]) -> int:
-        """Return how many messages of the model came before a request, those included that a summary replaces."""
-        first = next((message.text for message in shown if message.role == "user"), "")
-        dropped = self._rounds[: read_dropped_rounds(first)]
-        return _count_answers(shown) + sum(map(_count_answers, dropped))
 
 
 def _write_messages(messages: Iterable[Message]) -> str:
