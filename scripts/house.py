@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 340,
+    "Python files in the package": 325,
     "lines of Python in the package": 72_000,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
-    "lines of the longest file": 900,
+    "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 4_000,
+    "lines of Python in training/": 5_900,
 }
 
 

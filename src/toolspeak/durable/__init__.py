@@ -2,8 +2,9 @@
 
 A durable run is an ordinary run with a `Durability` (`run/barrier.py`): the driver commits each fact before it acts on
 it. The facts of an inner run (`Agent.as_tool`) are facts of the run that asked for it (`NestedFact`), and are stored
-with it. The room imports the rooms below it, `run` among them; only `gateway`, `page` and `cli` import it. `sqlite3`,
-psycopg and DBOS are imported nowhere else. Importing the package loads nothing: the log needs little of it.
+with it. The room imports the rooms below it, `run` among them; only `gateway`, `page`, `testing` and `cli` may import
+it. `sqlite3`, psycopg and DBOS are imported nowhere else. Importing the package loads nothing: the log needs little of
+it.
 
 Start with `journal.py` (what a database must do), then `segment.py` (one time that a run is driven) and `worker.py`.
 
@@ -22,13 +23,17 @@ To add …
 
 - a table or a column: an entry of the migrations in `schema.py`, and a saved file of the old schema in
   `tests/durable/data/`.
+- a database: a module like `postgres.py` with a `Journal` and a `JournalSession`, its address in `open_journal`
+  (`runs.py`), its column types in `schema.py`, an extra in `pyproject.toml`, and a test class derived from
+  `tests/durable/journal_contract.py`.
 - something that a database must do: `tests/durable/journal_contract.py` first, then `JournalSession` in `journal.py`;
   in `sqlite.py` and `postgres.py` only what cannot be written alike.
 - a command to a run: `COMMAND_FACTS` in `segment.py`. A figure: `render_metrics` in `descriptions.py`; if it needs a
   query, `JournalFigures` and `read_figures`. What is shown of a run: `describe_run` there.
 - a dispatcher: derive its tests from `tests/durable/dispatcher_contract.py`. DBOS is the engine for many machines.
 - a change of the stored form of requests and facts: `STORED_FORMAT` in `rows.py`.
-- what kills must not break: `judge` in `tests/durable/effects.py`; `make test-durable` kills.
+- a promise that must hold when workers are killed: `judge` in `tests/durable/effects.py`. `make test-durable` kills
+  them.
 """
 
 from importlib import import_module

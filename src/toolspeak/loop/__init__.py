@@ -7,7 +7,10 @@ new facts. A start is recorded as a fact before the thing itself is started. So 
 actions, and a run can be resumed from its facts. It imports `values` and `tools` only.
 
 Start reading at `decide.py`. To add:
-- a limit, a guard, a rule of the loop: `decide.py`, with its sentence in `words.py`
+- a limit: a field of `Limits` (`values/limits.py`); what counts towards it, `state.py` and `reduce.py`; what happens
+  when it is reached, `decide.py`. A guard or another rule: `decide.py`, with its sentence in `words.py`
+- a sentence to the model: `words.py`. Not there: what is wrong with arguments (`values/validation.py`), how an
+  exception looks (`execution/outcome.py`), prompts (`dialects/prompts/`)
 - how a fact changes the state: a function and its line in `_CHANGES` in `reduce.py`; what the state holds: `state.py`
 - what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history` there
 - what the model can read again of it: `recall.py`

@@ -9,7 +9,7 @@ those below it:
     protocols.py                         parts with headers: ReAct, harmony, reasoning, answers
     calls.py, tags.py, raw_calls.py      one call: objects, lists, names with arguments; tags; a block with a raw text
     code_calls.py, code/                 calls in code, and the grammar of code
-    shapes.py, doubt.py                  which keys make an object a call; a call in all ways to take its quotes
+    shapes.py, doubt.py                  which keys make an object a call; strings whose quotes can be read in two ways
     values.py, strings.py                JSON and nearly JSON, with its brackets and space; where a string ends
     prose.py, emitter.py, names.py       prose and calls emitted as events, and folded; which tool a name stands for
     forms.py, control_tokens.py          the tokens of model families, as data; how foreign text is kept free of them
@@ -27,7 +27,8 @@ Rules that keep reading safe:
    truncated. Missing closers are supplied only if the message ended by itself and no required argument is missing; any
    other missing part only where one reading exists, and an empty list never.
 3. A value that only running the code would give is `Unknown`, and a call that needs it is refused.
-4. A quote is never judged by itself, but by the whole block (`doubt.py`). Of two readings, none is taken.
+4. A quote is never judged by itself, but by the whole block (`doubt.py`). If two readings are possible, the call is
+   refused.
 5. Only what is addressed to a tool is a call, where a form has addresses. Reasoning that is never closed holds no
    calls: the text cannot tell a plan from a call.
 6. A key with two values is refused, in objects and in tags: nobody knows which was meant.
@@ -36,7 +37,8 @@ Rules that keep reading safe:
 
 To add:
 
-- the tokens of a model family: a few lines in `forms.py`, by the rules at its top;
+- the tokens of a model family: first a record in `tests/reading/spoken/own.jsonl`, then a few lines in `FAMILIES` of
+  `forms.py`, by the rules at its top, and `scripts/pack_records.py`; `control_tokens.py` follows by itself;
 - a key for names or arguments: `shapes.py`; a slip in JSON: `values.py`, in a string: `strings.py`; code: `code/`;
 - a rule by which a call is found: its reader, with `emitter.enter(rule)`, its name in `ReadingRule` (`trace.py`), its
   words in `dialects/explanation_notes.py`;

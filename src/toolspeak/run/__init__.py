@@ -4,21 +4,22 @@ A run starts in three steps. `runnable.py` has the public methods, which prepare
 (`streams.py`). `Agent.prepare` (`agent.py`) checks what can be checked (`inputs.py`) and builds an `AgentRun`. `run.py`
 drives that: it asks what only a run can tell, makes the first fact and a `Driver`, and builds the outcome at the end.
 
+`chat.py` is a conversation, `graph.py` draws agents, and `portal.py` is the event loop behind the sync methods.
+
 Start reading at `driver.py`: it performs the actions of `loop/` and turns what happens into facts. What it uses:
 `inbox.py` (all that arrives), `turn_request.py` (a request and the reader of its answer), `fallback.py` (which model is
 asked), `running_calls.py`, `approvals.py`, `deadline.py`, `compaction.py` (long conversations), `barrier.py` (durable
 runs). Functions of calls that act on their run know it as `CallingRun` (`calling_run.py`): agents as tools
 (`sub_agents.py`), hand-overs (`handoffs.py`), programs (`code_mode.py`, `program_model.py`), `search_tools.py`.
 
-It may import every room below it: `values`, `tools`, `loop`, `dialects`, `reading`, `turns`, `execution`, `models`,
-`settings`, `mcp`. Defining an agent must not load the driver, pydantic or MCP (`tests/test_import.py`).
+It may import every room below it. Defining an agent must not load the driver, pydantic or MCP (`tests/test_import.py`).
 
 To add:
 - an option of a run: `RunOptions` in `runnable.py`, read in `Agent.prepare`; of an agent: `Agent`, `AgentOptions`
 - a check of what users pass: `inputs.py`
 - something that inner and outer runs share: `OuterCall` in `calling_run.py`
 - what an agent hands over with: `Speaker` in `calling_run.py`, built in `Agent`
-- what counts as an outage: `OUTAGES` in `fallback.py`
+- which errors pass a message on to the next model: `OUTAGES` in `fallback.py`
 - a step of a chain: a class and a method in `chain.py`
 - how a model is found by its name: `model_lookup.py`; where tools are found: `agent_tools.py`
 - what of a typed answer is shown early: `partial_answer.py`; what type it may have: `output.py`

@@ -6,10 +6,11 @@ JSON arguments ── arguments.py ──► the function ──► results.py �
 
 It imports `values` only (`discovery.py` also `settings.plugins`); pydantic and griffe with the first function that
 needs them. To add:
-- a kind of callable: `signature.py`; a docstring style: `docstring.py`
+- a kind of callable: `signature.py`; a docstring style: `parse_sections` in `docstring.py`, with its case in
+  `tests/tools/test_docstrings.py`
 - a type that needs no pydantic: `types.py`, with the property in `tests/tools/test_plain_types.py`; any other type:
-  `pydantic_types.py`; how a schema is made short for a model: `schema.py`
-- an option of a tool: `ToolOptions` in `function_tool.py`, and `ToolSpec`
+  `pydantic_types.py`; how schemas of parameters become one, short for a model: `schema.py`
+- an option of a tool: `ToolOptions` in `function_tool.py`, and `ToolSpec` in `values/spec.py`
 - a tool that a JSON schema describes, such as that of an MCP server: `schema_function.py`
 - a place to discover tools in: `discovery.py`
 - how a result looks to a model: `results.py`

@@ -1,4 +1,4 @@
-"""The HTTP APIs of models, each as a client and as a server. No I/O and no clock: bytes and JSON in, values out.
+"""The HTTP APIs of models, as a client and, but for Ollama's, as a server. No I/O: bytes and JSON in, values out.
 
 This room imports `values/` and nothing else of toolspeak. Begin with `api.py`, then read `openai_chat/`. Three things
 are kept apart: the API (here), the endpoint (`models/endpoint.py`: address, key, retries) and what is known of its
@@ -23,9 +23,10 @@ To add an API:
 
 1. Make a package beside `openai_chat`, with these modules and an `__init__.py` that exports what `Wire` lists. Its
    decoder derives `AnswerDecoder`, its encoder `AnswerEncoder`.
-2. Add its name to `ApiName`, its package to `_SERVED`, which the type checker reads, and both to `_SERVED_PACKAGES`,
-   all in `api.py`. Clients (`models/`) and the gateway take it from there: the route, the ids and the headers follow
-   from what the package exports.
+2. In `api.py`, add its name to `ServedApiName`, its package to `_SERVED` (so that the type checker compares it with
+   `Wire`), and name and package to `_SERVED_PACKAGES`. Clients (`models/`) and the gateway take it from there: the
+   route, the ids and the headers follow from what the package exports. The name of an API that is only called goes into
+   `ApiName`, and its package into `CLIENT_WIRES`.
 3. Add the name to `settings/values.py` (`EndpointSettings.api`) and `settings/schema.py` (`ENDPOINT_SETTINGS`), and the
    servers that use the API to `models/profiles.py`. If the API has an SDK whose clients `connect` should take, teach
    `models/lookup.py` to recognise them (`_library`, `_from_client`).
