@@ -126,8 +126,9 @@ def evaluate(options: EvalOptions, *, find: Callable[[str | None], Model] = find
         results, path, title = _score_files(options, log), options.results, options.suite
         if path is not None:
             with ResultsFile(path, overwrite=True) as file:
-                for each in (each for _, result in results for each in result.series):
-                    file.add(each)
+                for _, result in results:
+                    for each in result.series:
+                        file.add(each)
     else:
         model = find(options.model)
         path = options.results or _default_results_path(options.suite, model)

@@ -162,14 +162,6 @@ def _find_pin(name: str) -> "ServerPin":
 
 runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Durable runs: start, follow, approve them.")
 
-AgentsArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="APP.py:NAME",
-        help="The agents: a file or module, and the variable with a dict of agents by name, or with one agent.",
-    ),
-]
-
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning.")]
 
 OptionalRunArgument = Annotated[
@@ -187,7 +179,13 @@ class StatusChoice(StrEnum):
 
 
 def worker_command(
-    agents: AgentsArgument,
+    agents: Annotated[
+        str,
+        typer.Argument(
+            metavar="APP.py:NAME",
+            help="The agents: a file or module, and the variable with a dict of agents by name, or with one agent.",
+        ),
+    ],
     store: StoreOption,
     slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Drive N runs at once.")] = 8,
     lease: Annotated[

@@ -185,7 +185,11 @@ class TerminalInput:
         self._keep_typed(session.input)
         begun, self._held_text = self._held_text, ""
         try:
-            return session.prompt(prompt, prompt_continuation=_continuation_prompt, default=begun)
+            return session.prompt(
+                prompt,
+                prompt_continuation=lambda width, line, wrapped: "" if wrapped else "… ",  # wrapped by the window
+                default=begun,
+            )
         except KeyboardInterrupt:
             if session.default_buffer.text:
                 return ""
@@ -202,7 +206,13 @@ class TerminalInput:
         """Show the call and ask until the user answers; return a reason why it is refused. Ctrl-D refuses it, too."""
         if call.name in self._always_approved:
             return True
-        self._show_call(call)
+        lines = format_arguments(call).split("\n")
+        hidden = len(lines) - MAX_APPROVAL_LINES
+        self._console.print(Text(f"{escape_controls(call.name)} needs your approval", "bold magenta"))
+        for line in lines[:MAX_APPROVAL_LINES]:
+            self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
+        if hidden > 0:
+            self._console.print(Text(f"  … and {hidden:,} more lines, which are not shown", "bold red"))
         while True:
             try:
                 answer = self._ask("allow it? [y]es once, [a]lways, [n]o: ")
@@ -225,15 +235,6 @@ class TerminalInput:
             return self._ask("why not? (the model is told; Enter to say nothing) ").strip() or False
         except EOFError:
             return False
-
-    def _show_call(self, call: ToolCall) -> None:
-        lines = format_arguments(call).split("\n")
-        hidden = len(lines) - MAX_APPROVAL_LINES
-        self._console.print(Text(f"{escape_controls(call.name)} needs your approval", "bold magenta"))
-        for line in lines[:MAX_APPROVAL_LINES]:
-            self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
-        if hidden > 0:
-            self._console.print(Text(f"  … and {hidden:,} more lines, which are not shown", "bold red"))
 
     def _ask(self, question: str) -> str:
         from prompt_toolkit import PromptSession
@@ -271,11 +272,6 @@ class TerminalInput:
         from prompt_toolkit.output import create_output
 
         return create_output(cast("TextIO", self._console.file))
-
-
-def _continuation_prompt(width: int, line: int, wrapped: int) -> str:
-    """Return what stands before a further line of a message; nothing where the window wrapped a line."""
-    return "" if wrapped else "… "
 
 
 def _open_history() -> "History":

@@ -100,10 +100,14 @@ def parse_question(row: Mapping[str, Any], category: str) -> Question:
         id=row["id"],
         category=category,
         messages=tuple(Message(role=each["role"], parts=(Text(text=each["content"]),)) for each in turn),
-        tools=tuple(
-            ToolSpec(name=each["name"], description=each["description"], parameters=convert_schema(each["parameters"]))
-            for each in row["function"]
-        ),
+        tools=tuple(convert_function(function) for function in row["function"]),
+    )
+
+
+def convert_function(function: Mapping[str, Any]) -> ToolSpec:
+    """Convert a function of BFCL to a tool."""
+    return ToolSpec(
+        name=function["name"], description=function["description"], parameters=convert_schema(function["parameters"])
     )
 
 

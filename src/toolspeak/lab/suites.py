@@ -152,23 +152,19 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
         messages = parse_turns(_check_list(row["turns"], "turns", where), specs, where)
     else:
         messages = _parse_messages(row.get("messages"), where)
+    reply = row.get("reply", "")
+    if not isinstance(reply, str):
+        raise UsageError(f"{where}: 'reply' is a text")
+    if reply and row.get("expected"):
+        raise UsageError(f"{where}: a question has a 'reply' only where nothing is 'expected'")
     return Question(
         id=row["id"],
         category=row["category"],
         messages=messages,
         tools=specs,
         expected=expected,
-        reply=_parse_reply(row, where),
+        reply=reply,
     )
-
-
-def _parse_reply(row: Mapping[str, Any], where: str) -> str:
-    reply = row.get("reply", "")
-    if not isinstance(reply, str):
-        raise UsageError(f"{where}: 'reply' is a text")
-    if reply and row.get("expected"):
-        raise UsageError(f"{where}: a question has a 'reply' only where nothing is 'expected'")
-    return reply
 
 
 def _parse_messages(value: Any, where: str) -> tuple[Message, ...]:

@@ -96,6 +96,16 @@ class TrialResult:
         return self.series[0]
 
 
+CALL_OUTPUT = "done"
+"""The output of every call, since none is run."""
+
+
+def begin_conversation(specs: Sequence[ToolSpec], dialect_name: str, messages: Sequence[Message]) -> State:
+    """Return the state of the loop before the first answer."""
+    started = RunStarted(run_id="", model="", dialect=dialect_name, messages=tuple(messages))
+    return reduce(initial_state(specs), started)
+
+
 def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list[Event]:
     """Return the events of the next answer."""
     taken = {call.id for message in state.history for call in message.calls}
@@ -109,17 +119,28 @@ def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list
     return reader.feed([Answer(parts=(*text, *calls), finish=answer.finish)])
 
 
-def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
-    """Return the state of the loop after the next answer and its calls."""
+def take_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
+    """Return the state of the loop after the next answer, before its calls are run."""
     events = read_answer(state, dialect_name, answer)
     state = reduce(state, TurnStarted(turn=state.turn.number + 1))
     for event in events:
         if not isinstance(event, Delta):
             state = reduce(state, event)
-    for call in state.turn.calls.values():
-        if call.result is None:  # none is run, and each has the same output
-            state = reduce(state, ToolFinished(result=ToolResult(call_id=call.id, output="done")))
     return state
+
+
+def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
+    """Return the state of the loop after the next answer and its calls."""
+    state = take_answer(state, dialect_name, answer)
+    for call in state.turn.calls.values():
+        if call.result is None:
+            state = reduce(state, ToolFinished(result=ToolResult(call_id=call.id, output=CALL_OUTPUT)))
+    return state
+
+
+def will_ask_model(state: State) -> bool:
+    """Whether the loop would ask the model in this state."""
+    return any(isinstance(action, AskModel) for action in decide(state))
 
 
 MAX_NAME_CHARS = 64
@@ -196,14 +217,13 @@ class Trial:
         if not self.read(answer).malformed:
             return None
         following = replace(self, earlier=(*self.earlier, answer))
-        return following if any(isinstance(action, AskModel) for action in decide(following._state())) else None
+        return following if will_ask_model(following._state()) else None
 
     def _state(self) -> State:
         """Return the state of the loop when it asks the model."""
         names = {spec.name: shown.name for spec, shown in zip(self.question.tools, self.tools, strict=True)}
         messages = [_rename_calls(message, names) for message in self.question.messages]
-        started = RunStarted(run_id="", model="", dialect=self.dialect, messages=tuple(messages))
-        state = reduce(initial_state(self.tools), started)
+        state = begin_conversation(self.tools, self.dialect, messages)
         for answer in self.earlier:
             state = add_answer(state, self.dialect, answer)
         return state
