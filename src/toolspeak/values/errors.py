@@ -169,6 +169,8 @@ class RunPaused(ToolspeakError):
         facts: The run so far. Saved and loaded, in another process too, it goes on with `agent.resume(facts, …)`.
     """
 
+    outcome: Outcome[Any] | None = None
+
     def __init__(self, message: str, calls: tuple[ToolCall, ...] = (), facts: tuple[Fact, ...] = ()) -> None:
         super().__init__(message)
         self.calls = calls

@@ -300,14 +300,22 @@ class HeldFiles:
     def _mapped_inodes(self, pid: int) -> Iterator[int]:
         """Yield the inode of each file that was removed and is mapped, once for each of its mappings.
 
-        The list is opened once: it stays that of the whole process, whichever of its threads end.
+        The list is opened once: it stays that of the whole process, whichever of its threads end. A thread that has
+        ended before lists nothing, so the list of the first thread that lives is taken.
         """
+        lines: list[bytes] = []
         try:
-            if self._maps is None:
-                with _file_access(self._user):
-                    self._maps = Path(f"/proc/{pid}/maps").open("rb", buffering=0)  # noqa: SIM115 (it stays open)
-            self._maps.seek(0)
-            lines = self._maps.read().splitlines()
+            if self._maps is not None:
+                self._maps.seek(0)
+                lines = self._maps.read().splitlines()
+            else:
+                for thread in (Path(f"/proc/{pid}"), *_list(Path(f"/proc/{pid}/task"))):
+                    with _file_access(self._user):
+                        maps = (thread / "maps").open("rb", buffering=0)
+                    if lines := maps.read().splitlines():
+                        self._maps = maps
+                        break
+                    maps.close()
         except PermissionError as error:
             raise UsageError(
                 "the files of Python code cannot be measured here, so it was stopped: this process may not read "
