@@ -179,7 +179,7 @@ class Clock:
         return time.monotonic() - self._began
 
 
-def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for something that happens in another thread."""
     clock = Clock()
     while not condition():
