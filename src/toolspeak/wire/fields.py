@@ -10,6 +10,7 @@ from typing import Any, cast
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import AUTO, ToolChoice
 from toolspeak.values.messages import Extra, Media, Text
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.errors import FailureName
 from toolspeak.wire.media import decode_data_url, guess_image_type
@@ -164,7 +165,8 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         raise fields.error(f"{schema_name}.type", "must be object")
     if parameters.get("properties") is not None:
         check_kind(parameters["properties"], dict, fields.path_of(f"{schema_name}.properties"))
-    return ToolSpec(name=name, description=fields.optional_text("description"), parameters=parameters)
+    description = fields.optional_text("description")
+    return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
 
 
 def check_tool_limits(fields: Fields) -> None:
