@@ -1,19 +1,38 @@
 """Text keeps its origin on every way that it is moved, so that what a page says is never taken for the user's words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cases import each_case
+from toolspeak.loop.compaction import find_cuts, show_history
+from toolspeak.loop.recall import read_earlier
+from toolspeak.models import Request
 from toolspeak.run import Agent, Chain
+from toolspeak.run.chain import PromptStep
 from toolspeak.run.chat import Chat
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
-from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.codec import dump_facts, dump_messages, load_facts, load_messages
 from toolspeak.values.errors import RunPaused
+from toolspeak.values.events import Compacted, NestedFact, RunStarted
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, user
+from toolspeak.values.messages import (
+    Call,
+    Message,
+    Result,
+    Text,
+    ToolCall,
+    assistant,
+    compose,
+    holds_foreign,
+    list_stretches,
+    user,
+)
+from toolspeak.values.origin import Origin, Stretch
 
 from .playing import SPOKEN
 from .test_quoted import Hosted, write_call
@@ -246,3 +265,171 @@ def test_the_model_reads_where_the_call_stands():
     assert "in a result that is a part of the prompt," in explain(fill_a_result_into_a_prompt)
     assert "in what another model wrote," in explain(fill_another_models_answer_in)
     assert "in the description of look_up," in explain(describe_a_tool)
+
+
+# Generated ways. Each author writes letters of its own alphabet, so that every character tells who wrote it, whatever
+# becomes of the text around it.
+
+ALPHABETS = {"program": "αβγ", "user": "κλμ", "model": "πρσ", "foreign": "χψω"}
+
+
+def written_by(author: str) -> st.SearchStrategy[str]:
+    letters = ALPHABETS[author]
+    return st.text(f"{letters} \n", max_size=8).map(lambda text: f"{letters[0]}{text}{letters[1]}")
+
+
+templates = st.lists(
+    st.one_of(written_by("program"), st.sampled_from(["{previous}", "{name}", "{{other}}"])), min_size=1, max_size=5
+).map("".join)
+kinds = {
+    "prompt": templates,
+    "tool": written_by("foreign"),
+    "llm": written_by("model"),
+    "reading llm": written_by("model"),
+    "transform": st.just(""),
+}
+steps = st.sampled_from(["prompt", *kinds]).flatmap(lambda kind: st.tuples(st.just(kind), kinds[kind]))
+
+
+def find_authors(text: str) -> set[str]:
+    return {author for author, letters in ALPHABETS.items() if set(letters) & set(text)}
+
+
+def show_text(messages: Iterable[Message]) -> str:
+    return "".join(text for message in messages for text, _ in list_stretches(message))
+
+
+def echo(said: str, *, reads: bool = False) -> ScriptedModel:
+    """A model that says something of its own and repeats all that it was shown, as a fooled one would."""
+
+    def repeat(request: Request) -> ScriptedReply:
+        return says(said + show_text(request.shown.messages))
+
+    return ScriptedModel([*([calls(("read", {}))] if reads else []), repeat, repeat, repeat])
+
+
+def check_origins(messages: Iterable[Message]) -> None:
+    """Check that no text passes for that of somebody else, and that a file keeps the origins."""
+    messages = list(messages)
+    for message in messages:
+        assert "".join(text for text, _ in list_stretches(message) if message.role == "user") in ("", message.text)
+        for text, origin in list_stretches(message):
+            authors = find_authors(text)
+            if message.role == "assistant":
+                assert origin is Origin.MODEL
+            else:
+                assert origin.is_foreign or "foreign" not in authors, (text, origin)
+                assert not origin.is_trusted or "model" not in authors, (text, origin)
+    restored = load_messages(dump_messages(messages))
+    assert restored == tuple(messages)
+
+
+def read() -> str:
+    """Read a page."""
+    return "χψω"
+
+
+def fetch(text: str) -> str:
+    """Get a text."""
+    return text
+
+
+@given(st.lists(steps, max_size=5), written_by("user"))
+@settings(max_examples=60, deadline=None)
+def test_origins_survive_every_chain(drawn: list[tuple[str, str]], value: str):
+    chain = Chain().with_tools([read, fetch])
+    for kind, text in drawn:
+        match kind:
+            case "prompt":
+                chain = chain.prompt(text)
+            case "tool":
+                chain = chain.tool("fetch", text=text)
+            case "transform":
+                chain = chain.transform(lambda value: str(value)[::-1])
+            case _:
+                chain = chain.llm(echo(text, reads=kind == "reading llm"))
+    outcome = chain.prompt("α{previous}β").llm(echo("π")).run(name=value)
+    previous = ""
+    for result in outcome.steps:
+        if isinstance(result.step, PromptStep):  # what is sent is the text as it always was
+            filled = result.step.template.replace("{name}", value).replace("{previous}", str(previous))
+            assert result.value == filled or "{" in f"{previous}{value}"
+        if result.outcome is not None:
+            check_origins(result.outcome.messages)
+        previous = result.value
+    asked = outcome.messages[0]
+    kinds_used = {kind for kind, _ in drawn}
+    if not kinds_used & {"tool", "reading llm"}:
+        assert not holds_foreign(asked)
+    if "transform" not in kinds_used:  # nothing is less trusted than it must be
+        for text, origin in list_stretches(asked):
+            assert origin.is_trusted == (not find_authors(text) & {"model", "foreign"}) or not text.strip()
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Message]:
+    """Messages of a conversation in which prompts hold stretches of all authors."""
+    messages: list[Message] = []
+    for number in range(draw(st.integers(1, 4))):
+        pieces = draw(st.lists(st.sampled_from(["user", "program", "model", "foreign"]), min_size=1, max_size=4))
+        names = {"foreign": "foreign_result"}
+        stretches = [Stretch(draw(written_by(each)), Origin(names.get(each, each))) for each in pieces]
+        call = Call(call=ToolCall(id=f"c{number}", name="read", arguments={}))
+        result = Result(call_id=f"c{number}", content=(Text(text=draw(written_by("foreign"))),))
+        messages += [
+            Message(role="user", parts=(compose(stretches),)),
+            Message(role="assistant", parts=(call,)),
+            Message(role="tool", parts=(result,)),
+            assistant(draw(written_by("model"))),
+        ]
+    return messages
+
+
+@given(conversations(), written_by("user"), st.data())
+@settings(max_examples=60, deadline=None)
+def test_origins_survive_chats_hand_overs_compactions_and_recall(
+    messages: list[Message], prompt: str, data: st.DataObject
+):
+    check_origins(messages)
+    expert = Agent(ScriptedModel([says("π")] * 20), [read], system="α")
+    desk = Agent(ScriptedModel([calls(("expert", {}))] * 20), [read, expert.as_handoff("expert", "β")])
+    chat = Chat(desk, messages)
+    outcome = chat.run(prompt)
+    check_origins(outcome.messages)
+    assert outcome.messages[: len(messages)] == tuple(messages)
+    assert list_stretches(user(prompt)) == [Stretch(prompt, Origin.USER)]
+    cuts = find_cuts(outcome.messages)
+    dropped = data.draw(st.sampled_from(cuts))
+    through = data.draw(st.integers(dropped, len(outcome.messages)))
+    summary = f"π{show_text(outcome.messages[:dropped])}ρ"
+    compacted = Compacted(
+        through=through, dropped=dropped, rounds=cuts.index(dropped), summary=summary, prompt=0 if dropped else None
+    )
+    shown = show_history(outcome.messages, compacted, has_recall=True)
+    check_origins(shown)
+    agent = Agent(ScriptedModel([*[says("π")] * 20, calls(("recall", {"handle": "round_1"})), says("π")]), [read])
+    recalled = read_earlier(outcome.messages, through, "round_1", 0, 1000)
+    check_origins([Message(role="tool", parts=(Result(call_id="r", content=(Text(text=recalled),)),))])
+    assert agent.run(prompt, messages=outcome.messages, compacted=compacted if dropped else None).text
+
+
+@given(written_by("model"), st.booleans(), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_origins_survive_inner_runs_and_files(said: str, reads: bool, in_code: bool):
+    prompt = f"{said}χψω" if reads else said
+    first = [calls(("read", {}))] if reads else []
+    inner = Agent(ScriptedModel([says("π")] * 3), [read])
+    ask = (
+        calls(("run_program", {"code": f"# {prompt!r}\nread()"})) if in_code else calls(("helper", {"prompt": prompt}))
+    )
+    tools = [read] if in_code else [read, inner.as_tool("helper", "β")]
+    first = [calls(("run_program", {"code": "read()"}))] if reads and in_code else first
+    outer = Agent(ScriptedModel([*first, ask, says("π"), says("π")]), tools, code=in_code)
+    outcome = outer.run("κλμ")
+    facts = load_facts(dump_facts(outcome.facts))
+    started = [each.event for each in facts if isinstance(each, NestedFact) and isinstance(each.event, RunStarted)]
+    assert len(started) == 1 + (reads and in_code)
+    for each in started:
+        check_origins(each.messages)
+    last = list_stretches(started[-1].messages[-1])
+    assert {origin for _, origin in last} == {Origin.INFLUENCED_MODEL if reads else Origin.MODEL}
