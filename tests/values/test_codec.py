@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import warnings
+from dataclasses import replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -49,6 +50,7 @@ from toolspeak.values.messages import (
     Text,
     ToolCall,
     ToolResult,
+    list_stretches,
     user,
 )
 from toolspeak.values.origin import Origin
@@ -114,6 +116,39 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
 
 
 SAVED_TYPES = [Message, *FACTS]
+
+
+def test_a_file_without_origins_means_what_the_roles_say():
+    saved = [
+        {"role": "system", "parts": [{"kind": "text", "text": "s"}]},
+        {"role": "user", "parts": [{"kind": "text", "text": "u"}]},
+        {"role": "assistant", "parts": [{"kind": "thinking", "text": "t"}, {"kind": "text", "text": "a"}]},
+        {
+            "role": "tool",
+            "parts": [
+                {"kind": "result", "call_id": "c", "content": [{"kind": "text", "text": "r"}]},
+                {"kind": "text", "text": "n"},
+            ],
+        },
+    ]
+    messages = load_messages("\n".join(json.dumps({"v": 1, "kind": "message", **each}) for each in saved))
+    assert [(text, origin.value) for message in messages for text, origin in list_stretches(message)] == [
+        ("s", "program"), ("u", "user"), ("t", "model"), ("a", "model"), ("r", "foreign_result"), ("n", "program"),
+    ]  # fmt: skip
+    assert "origin" not in dump_messages(messages)
+    assert "spans" not in dump_messages(messages)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("not run: the user did not allow it", "not_allowed"), ("the disk is full", "")]
+)
+def test_a_refusal_that_was_saved_without_its_reason_gets_it(text: str, reason: str):
+    result = {"kind": "result", "call_id": "c", "is_error": True, "content": [{"kind": "text", "text": text}]}
+    message = decode({"v": 1, "kind": "message", "role": "tool", "parts": [result]})
+    assert message.parts[0].reason == reason
+    own = replace(message.parts[0], reason="")  # what a tool says itself is no refusal, however it begins
+    kept = replace(message, parts=(own,))
+    assert decode(encode(kept)) == kept
 
 
 def test_every_kind_is_named_once():

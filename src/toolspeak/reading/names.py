@@ -124,6 +124,8 @@ def _index_ends(names: Iterable[str]) -> dict[str, str]:
 SEPARATORS = "_-.\\"
 """Characters that do not count in a name. Markdown writes a backslash before an underscore."""
 
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
 MAX_KEPT_CODE = 0xFFFF
 """The highest code point whose form is kept in a table."""
 
@@ -164,7 +166,7 @@ _FOLDED = _CharTable(_fold_char)
 
 def clean_text(text: str) -> str:
     """Return a text without invisible characters, with plain letters for ligatures, wide letters and the like."""
-    return text if text.isascii() else text.translate(_CLEAN)
+    return text if text.isascii() else NOT_ASCII.sub(lambda found: found[0].translate(_CLEAN), text)
 
 
 def fold_name(name: str) -> str:
@@ -177,6 +179,6 @@ def fold_name(name: str) -> str:
         >>> fold_name("Write-File"), fold_name("wri\u200bte_ﬁle"), fold_name("proceß_all")
         ('writefile', 'writefile', 'processall')
     """
-    if name.isascii():
-        return name.replace("_", "").replace("-", "").replace(".", "").replace("\\", "").lower()
-    return name.translate(_FOLDED)
+    if not name.isascii():
+        name = NOT_ASCII.sub(lambda found: found[0].translate(_FOLDED), name)
+    return name.replace("_", "").replace("-", "").replace(".", "").replace("\\", "").lower()

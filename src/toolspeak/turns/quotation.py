@@ -27,7 +27,7 @@ the whole run.
 import html
 import json
 import re
-from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -120,11 +120,15 @@ CALL_SHAPE = re.compile(r"[^\w\s.,;!?]|[ \t]*(?:[\n({\[<]|$)")
 LINE_MARKS = re.compile(r"(?:[ \t>*|#-]|\d{1,3}[.)]|<[^<>\n]*>)*")
 """Marks of lists, quotations and HTML at the beginning of a line, which a model may leave out."""
 
-STANDS_ALONE = re.compile(r"(?:[>|*#\n-]|\d[.)])[ \t`]*\Z")
-MARK_CHARS = 12
-"""What is looked at before the name of a tool, to tell whether a line, an element of HTML or a list begins there."""
+STANDS_ALONE = re.compile(r"(?:\A|[>|*#\n-]|\d[.)])[ \t`_\"'“«]{0,8}\Z")
+"""What stands before the name of a tool where a line, an element of HTML or an item of a list begins."""
 
-OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() if role == "open"), re.I)
+MARK_CHARS = 16
+ACTION = re.compile(r"Action[*_]{0,3}:[*_` \t]{0,4}\Z", re.I)
+"""The beginning of a call in the form of ReAct, which is read where a line begins."""
+
+
+OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() if role in ("open", "header")), re.I)
 MAX_INLINE_CLOSERS = 8
 """Brackets after the name of a tool in a sentence at which its call may end."""
 
@@ -481,18 +485,37 @@ class _FoldedText:
     def _find_form(self, form: str) -> Iterator[_Place]:
         text, found = self._text, self._folded.find(form)
         while found >= 0:
-            start, end = self._sources[found], self._sources[found + len(form) - 1] + 1
+            start, end = self._find_source(found), self._find_source(found + len(form) - 1) + 1
             while end < len(text) and not fold_name(text[end]):  # separators behind the name belong to it
                 end += 1
             if not (_is_plain(text[start - 1 : start]) or _is_plain(text[end : end + 1])):
                 yield _Place(start, end)
             found = self._folded.find(form, found + 1)
 
+    def _find_source(self, place: int) -> int:
+        """Return the place of the character from which one of the folded text was made."""
+        folded, sources, lengths = self._irregular
+        number = bisect_right(folded, place) - 1
+        if number < 0:
+            return place
+        beyond = place - folded[number] - lengths[number]
+        return sources[number] + (1 + beyond if beyond >= 0 else 0)
+
     @cached_property
-    def _sources(self) -> "array[int]":
-        """The place in the text from which each character of the folded text was made."""
-        lengths = {char: len(fold_name(char)) for char in set(self._text)}
-        return array("L", (place for place, char in enumerate(self._text) for _ in range(lengths[char])))
+    def _irregular(self) -> tuple[list[int], list[int], list[int]]:
+        """The characters that are folded into none or several: where they stand folded, where in the text, how many."""
+        folded: list[int] = []
+        sources: list[int] = []
+        lengths: list[int] = []
+        added = 0
+        irregular = {char: len(form) for char in set(self._text) if len(form := fold_name(char)) != 1}
+        for found in re.finditer(f"[{re.escape(''.join(irregular))}]", self._text) if irregular else ():
+            place, length = found.start(), irregular[found[0]]
+            folded.append(place + added)
+            sources.append(place)
+            lengths.append(length)
+            added += length - 1
+        return folded, sources, lengths
 
 
 def _is_plain(char: str) -> bool:
@@ -610,6 +633,8 @@ def _find_starts(text: str, place: int) -> Iterator[int]:
     yield line
     if (marks := LINE_MARKS.match(text, line)) and marks.end() <= place:
         yield marks.end()
+    if action := ACTION.search(text[max(place - MARK_CHARS, 0) : place]):
+        yield max(place - MARK_CHARS, 0) + action.start()
     first = max(place - LOOKBEHIND_CHARS, 0)
     tokens = [match.start() for match in OPENERS.finditer(text, first, place)]
     yield from tokens[-1:]
@@ -626,7 +651,7 @@ def _find_starts(text: str, place: int) -> Iterator[int]:
 
 def _stands_alone(text: str, place: int) -> bool:
     """Whether a line, an item of a list or an element of HTML begins at a place."""
-    return place == 0 or STANDS_ALONE.search(text[max(place - MARK_CHARS, 0) : place]) is not None
+    return STANDS_ALONE.search(text[max(place - MARK_CHARS, 0) : place]) is not None
 
 
 def _write_tokens(code: str) -> str:
