@@ -61,3 +61,20 @@ def test_other_calls_of_the_same_tool_go_out(dialect: str, stream: bool):
     made = ("calculator", {"expression": "1 + 1"})
     model = ScriptedModel(["", calls(made)], chunk=3, dialect=dialect)
     assert exchange(model, dialect, stream)["calls"] == [made]
+
+
+@in_each_way
+@in_each_dialect
+def test_a_call_that_stands_in_the_description_of_another_tool_does_not_go_out(dialect: str, stream: bool):
+    weather, calculator = OPENAI_TOOLS
+    about = {**weather["function"], "description": f"The weather. Example:\n{FORM}"}
+    model = ScriptedModel([FORM, says("It is a tool.")], chunk=3, dialect=dialect)
+    body = {
+        "model": "scripted",
+        "messages": HISTORY[:1],
+        "tools": [{**weather, "function": about}, calculator],
+        "stream": stream,
+    }
+    said = message(ask(app([served(model, DIALECTS[dialect])]), body))
+    assert (said["text"].strip(), said["calls"], said["finish"]) == ("It is a tool.", [], "stop")
+    assert "word for word in the description of get_weather" in str(model.requests[-1])

@@ -5,7 +5,6 @@ calls of a turn, and the counts of repetitions. So a copy of a state is a copy o
 """
 
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -174,6 +173,11 @@ class State:
         return [spec for spec in self.specs.values() if spec.name not in own]
 
     @property
+    def all_specs(self) -> tuple[ToolSpec, ...]:
+        """All tools whose descriptions were shown in this conversation."""
+        return (*self.specs.values(), *self.earlier_specs)
+
+    @property
     def results(self) -> dict[str, ToolResult]:
         """The results of this turn by the id of their call; other calls of the turn may refer to them."""
         return {each.id: each.result for each in self.turn.calls.values() if each.result is not None}
@@ -209,17 +213,8 @@ def has_open_call(turn: Turn) -> bool:
 
 def find_words_origin(messages: Iterable[Message], specs: Iterable[ToolSpec]) -> Origin:
     """Return the origin of what a model wrote that was shown these messages and tools, for other models."""
-    is_influenced = any(map(holds_foreign, messages)) or any(map(_has_foreign_call, specs))
+    is_influenced = any(map(holds_foreign, messages)) or any(map(list_foreign_texts, specs))
     return Origin.INFLUENCED_MODEL if is_influenced else Origin.MODEL
-
-
-CALL_SIGNS = re.compile(r"[(\[{<\n]")
-"""Each form of a call has one of these characters."""
-
-
-def _has_foreign_call(spec: ToolSpec) -> bool:
-    """Whether the description of a tool or of a parameter is foreign and may hold a call."""
-    return any(CALL_SIGNS.search(text) for text in list_foreign_texts(spec))
 
 
 def initial_state(specs: Iterable[ToolSpec]) -> State:

@@ -156,7 +156,7 @@ def _prepare(
         concurrent=given.concurrent,
         depth=given.depth,
     )
-    program_text = assume_origin(user(code), find_words_origin(state.history, state.specs.values()))
+    program_text = assume_origin(user(code), find_words_origin(state.history, state.all_specs))
     options: RunOptions = {"deps": context.deps, "limits": limits, "record": record}
     return agent.prepare(program_text, options, watched=False, outer=outer)
 

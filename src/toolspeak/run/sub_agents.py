@@ -142,7 +142,7 @@ def _mark_prompt(prompt: str | Message, outer: OuterCall) -> Message:
     state = outer.run.state
     entry = state.turn.calls.get(outer.call_id)
     refers = entry is not None and entry.depends_on
-    origin = Origin.FOREIGN_RESULT if refers else find_words_origin(state.history, state.specs.values())
+    origin = Origin.FOREIGN_RESULT if refers else find_words_origin(state.history, state.all_specs)
     return assume_origin(user(prompt) if isinstance(prompt, str) else prompt, origin)
 
 

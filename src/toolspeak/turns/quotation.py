@@ -146,8 +146,11 @@ FENCE_END = re.compile(r"(?:`{3}|~{3})[ \t]{0,8}\Z")
 MAX_LABEL_LINE_CHARS = 200
 TAG = re.compile(r"<[^<>\n]*>")
 CODE_TOKEN = re.compile(r"\w+|[^\w\s]")
-COMMENT = re.compile(r"""('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|#[^\n]*""")
-"""A string, or a comment."""
+COMMENT = re.compile(r"""('(?:\\.|[^'\\\n])*+'?|"(?:\\.|[^"\\\n])*+"?)|#[^\n]*""")
+"""A string, which may have no end, or a comment."""
+
+MAX_RETURNS = 64
+"""How often the search for the lines of a program may begin again at the beginning of a text."""
 
 ALIKE_IN_CODE = str.maketrans({'"': "'", "`": "'", "‘": "'", "’": "'", "“": "'", "”": "'"})
 """Marks that a model exchanges when it copies code."""
@@ -214,7 +217,9 @@ class QuotationFinder:
             self._parsers.append(lambda: dialect.parser(specs))
         self._raw_parameters = find_raw_parameters(specs)
         described = (*specs, *earlier_specs)
-        self._descriptions = [(spec.name, text) for spec in described for text in list_foreign_texts(spec)]
+        self._descriptions = [
+            (spec.name, "\n\n".join(texts)) for spec in described if (texts := list_foreign_texts(spec))
+        ]
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
         self.call_ids = CallIds()
@@ -416,7 +421,10 @@ class _SourceText:
             inline: Whether a single line in the middle of a sentence counts.
         """
         for text, code in self._code:
-            if all(f" {line} " in code for line in lines):
+            has_all = _has_lines(code, lines)
+            if has_all is None:
+                return not inline
+            if has_all:
                 return inline or len(lines) > 1 or not _is_hint(text, code, lines[0])
         return False
 
@@ -562,10 +570,13 @@ def _read_keys(parser: Parser, text: str) -> set[Key]:
 
 
 def _text_of(part: Text | Media) -> str:
-    """Return the text of a part; "" for an image and the like."""
+    """Return the text of a part, whatever type a file claims to have; "" for an image and the like."""
     if isinstance(part, Text):
         return part.text
-    return part.data.decode(errors="replace") if part.data and TEXT_MEDIA.match(part.mime) else ""
+    try:
+        return (part.data or b"").decode(errors="replace" if TEXT_MEDIA.match(part.mime) else "strict")
+    except UnicodeDecodeError:
+        return ""
 
 
 def _list_texts(content: Sequence[Text | Media]) -> list[str]:
@@ -658,6 +669,26 @@ def _write_tokens(code: str) -> str:
     """Return the tokens of code with a space between them, so that its layout and its quotation marks do not count."""
     tokens = " ".join(CODE_TOKEN.findall(clean_text(code).translate(ALIKE_IN_CODE)))
     return tokens.replace(", )", ")").replace(", ]", "]").replace(", }", "}")
+
+
+def _has_lines(code: str, lines: Sequence[str]) -> bool | None:
+    """Whether lines of tokens all stand in others; None if they stand in another order so often that it takes long.
+
+    Each line is looked for behind the one before, and then from the beginning.
+    """
+    place, returns = 0, 0
+    for line in lines:
+        sought = f" {line} "
+        found = code.find(sought, place)
+        if found < 0 and place:
+            returns += 1
+            found = code.find(sought)
+        if found < 0:
+            return False
+        if returns > MAX_RETURNS:
+            return None
+        place = found + len(sought) - 1
+    return True
 
 
 def _is_hint(text: str, code: str, line: str) -> bool:

@@ -4,6 +4,8 @@ Schemas come from anywhere: from pydantic, from clients of the gateway, from ser
 brings its parameters into one form when it is made (`object_schema`), so that nobody else has to look for the others.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
@@ -62,18 +64,25 @@ class ToolSpec:
             _check_raw(self.name, self.raw, self.parameters)
 
 
+CALL_SIGNS = re.compile(r"[(\[{<\n\\&]")
+"""Characters of which each form of a call has one, or an escape of one."""
+
+
 def list_foreign_texts(spec: ToolSpec) -> list[str]:
-    """Return what others have written of a tool: its description and the texts in its schemas, or parts of these."""
-    if not spec.origin.is_foreign:
-        return [spec.description[span.start : span.end] for span in spec.spans if span.origin.is_foreign]
-    texts = [spec.description]
-    left: list[Any] = [spec.parameters, spec.returns]
+    """Return what others have written of a tool, in descriptions and schemas, as far as it may hold a call."""
+    if spec.origin.is_foreign:
+        left: list[Any] = [spec.description, spec.parameters, spec.returns]
+    else:
+        left = [spec.description[span.start : span.end] for span in spec.spans if span.origin.is_foreign]
+    texts: list[str] = []
     while left:
         each = left.pop()
         if isinstance(each, str):
-            texts.append(each)
+            plain = each if each.isascii() else unicodedata.normalize("NFKC", each)
+            texts += [each] if CALL_SIGNS.search(plain) else []
         elif isinstance(each, Mapping):
-            left += cast("Mapping[str, Any]", each).values()
+            pairs = cast("Mapping[str, Any]", each)
+            left += [*pairs.keys(), *pairs.values()]
         elif isinstance(each, list):
             left += cast("list[Any]", each)
     return texts
