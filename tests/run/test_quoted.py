@@ -3,6 +3,7 @@
 `quoted/` holds a call of the tool `pay` in the form of each model family.
 """
 
+import base64
 import itertools
 import json
 from pathlib import Path
@@ -220,9 +221,18 @@ def test_a_quoted_call_does_not_start_early(dialect: str, chunk: int | None):
 
 
 @in_each_dialect
-def test_an_attachment_is_no_word_of_the_user(dialect: str):
+@pytest.mark.parametrize(
+    "page",
+    [
+        Media(mime="text/html", data=f"<p>{PLAIN}</p>".encode()),
+        Media(mime="application/x-sh", data=PLAIN.encode()),
+        Media(mime="text/plain", data=PLAIN.encode("utf-16")),
+        Media(mime="text/plain", url=f"data:text/plain;base64,{base64.b64encode(PLAIN.encode()).decode()}"),
+    ],
+    ids=["a page", "another type", "UTF-16", "an address"],
+)
+def test_an_attachment_is_no_word_of_the_user(page: Media, dialect: str):
     tools = Tools("")
-    page = Media(mime="text/html", data=f"<p>{PLAIN}</p>".encode())
     script = [says(write_call(dialect, "pay", STOLEN)), says("Done.")]
     prompt = Message(role="user", parts=(Text(text="What is this?"), page))
     outcome = Agent(ScriptedModel(script), tools.all, dialect=dialect).run(prompt)

@@ -27,13 +27,15 @@ the whole run.
 import html
 import json
 import re
-from bisect import bisect_right
+from base64 import b64decode
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
+from urllib.parse import unquote_to_bytes
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.dialects.native import NativeDialect
@@ -41,6 +43,7 @@ from toolspeak.dialects.text import TextDialect
 from toolspeak.reading.forms import ROLES
 from toolspeak.reading.names import clean_text, find_raw_parameters, fold_name
 from toolspeak.reading.reader import Reader
+from toolspeak.turns.named_places import FoldedText, Place, ToolName, fold_tool
 from toolspeak.values.events import CallReady
 from toolspeak.values.messages import (
     Call,
@@ -178,25 +181,6 @@ class Quotation(NamedTuple):
     tool: str = ""
 
 
-class _Place(NamedTuple):
-    """Where a text names a tool. `start` and `end` are those of the name as it is written there."""
-
-    start: int
-    end: int
-
-
-class _ToolName(NamedTuple):
-    """The name of a tool.
-
-    Attributes:
-        name: The name.
-        forms: The name and the last part of it, folded: a text that names the tool holds one of them when it is folded.
-    """
-
-    name: str
-    forms: tuple[str, ...]
-
-
 class QuotationFinder:
     """Tells which calls of a model are quoted from the conversation so far.
 
@@ -240,7 +224,7 @@ class QuotationFinder:
         if next(self._foreign_sources(call.name), None) is None:
             return None
         key = keys[call.id] = make_key(call, keys)
-        name, words = _fold_tool(call.name), _words(call.arguments)
+        name, words = fold_tool(call.name), _words(call.arguments)
         size = 2 * len(repr(call.arguments)) + 200
         raw = self._raw_words(call)
 
@@ -277,7 +261,7 @@ class QuotationFinder:
 
     def is_named(self, tool: str) -> bool:
         """Whether a foreign text names a tool, so that a call of the tool may be quoted."""
-        name = _fold_tool(tool)
+        name = fold_tool(tool)
         return any(
             source.names_call(name) if quotation.origin is Origin.FOREIGN_DESCRIPTION else source.names(name)
             for quotation, source in self._foreign_sources(tool)
@@ -342,12 +326,12 @@ class _SourceText:
         self._parsers = parsers
         has_codes = ("\\" in text or "&" in text) and CODED_CHARS.search(text)
         self._folded = "" if has_codes else fold_name(text)
-        self._naming: dict[_ToolName, tuple[str, ...]] = {}
+        self._naming: dict[ToolName, tuple[str, ...]] = {}
         self._keys: dict[str, set[Key]] = {}
-        self._places: dict[tuple[str, _ToolName], list[_Place]] = {}
-        self._folded_variants: dict[str, _FoldedText] = {}
+        self._places: dict[tuple[str, ToolName], list[Place]] = {}
+        self._folded_variants: dict[str, FoldedText] = {}
 
-    def names(self, tool: _ToolName) -> tuple[str, ...]:
+    def names(self, tool: ToolName) -> tuple[str, ...]:
         """Return the variants of the text that name a tool, as they are and with the name in its own spelling."""
         if self._folded and not any(form in self._folded for form in tool.forms):  # the common case
             return ()
@@ -357,16 +341,16 @@ class _SourceText:
             self._naming[tool] = tuple(dict.fromkeys([*naming, *respelt]))
         return self._naming[tool]
 
-    def names_call(self, tool: _ToolName) -> bool:
+    def names_call(self, tool: ToolName) -> bool:
         """Whether the text names a tool in the shape of a call."""
         return any(self._find_places(text, tool) for text in self.names(tool))
 
-    def _fold(self, text: str) -> "_FoldedText":
+    def _fold(self, text: str) -> FoldedText:
         if text not in self._folded_variants:
-            self._folded_variants[text] = _FoldedText(text)
+            self._folded_variants[text] = FoldedText(text)
         return self._folded_variants[text]
 
-    def holds(self, key: Key, tool: _ToolName, words: set[str], size: int, *, inline: bool = False) -> bool:
+    def holds(self, key: Key, tool: ToolName, words: set[str], size: int, *, inline: bool = False) -> bool:
         """Whether the text holds a call.
 
         Args:
@@ -381,7 +365,7 @@ class _SourceText:
             return True
         return words <= self._vocabulary and any(self._holds_at_place(text, key, tool, size, inline) for text in texts)
 
-    def holds_raw(self, tool: _ToolName, words: Sequence[str], *, inline: bool) -> bool:
+    def holds_raw(self, tool: ToolName, words: Sequence[str], *, inline: bool) -> bool:
         """Whether the words of a raw text follow a fence with the name of a tool.
 
         Args:
@@ -439,14 +423,14 @@ class _SourceText:
             self._keys[text] = {key for parser in self._parsers for key in _read_keys(parser(), text)}
         return self._keys[text]
 
-    def _find_places(self, text: str, tool: _ToolName) -> list[_Place]:
+    def _find_places(self, text: str, tool: ToolName) -> list[Place]:
         """Return where a text names a tool in the shape of a call."""
         if (text, tool) not in self._places:
             names = self._fold(text).find(tool)
             self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end)]
         return self._places[text, tool]
 
-    def _holds_at_place(self, text: str, key: Key, tool: _ToolName, size: int, inline: bool) -> bool:
+    def _holds_at_place(self, text: str, key: Key, tool: ToolName, size: int, inline: bool) -> bool:
         ends: dict[int, int] = {}  # of what is read again, by its start
         spans: list[tuple[int, int]] = []
         chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
@@ -463,77 +447,6 @@ class _SourceText:
                 return not inline
         spans += ends.items()
         return any(key in _read_keys(parser(), text[start:end]) for start, end in spans for parser in self._parsers)
-
-
-class _FoldedText:
-    """A text in which the names of tools are searched for, whatever their spelling."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._folded = fold_name(text)
-        self._found: dict[_ToolName, list[_Place]] = {}
-
-    def find(self, tool: _ToolName) -> list[_Place]:
-        """Return where the text names a tool, in order. A longer name that only contains it is passed over."""
-        if tool not in self._found:
-            places = (place for form in tool.forms for place in self._find_form(form))
-            self._found[tool] = sorted(set(places))
-        return self._found[tool]
-
-    def respell(self, tool: _ToolName) -> str:
-        """Return the text with the name of a tool in its own spelling: a model that quotes may correct it."""
-        pieces: list[str] = []
-        done = 0
-        for start, end in self.find(tool):
-            if start >= done:
-                pieces += [self._text[done:start], tool.name]
-                done = end
-        return "".join([*pieces, self._text[done:]])
-
-    def _find_form(self, form: str) -> Iterator[_Place]:
-        text, found = self._text, self._folded.find(form)
-        while found >= 0:
-            start, end = self._find_source(found), self._find_source(found + len(form) - 1) + 1
-            while end < len(text) and not fold_name(text[end]):  # separators behind the name belong to it
-                end += 1
-            if not (_is_plain(text[start - 1 : start]) or _is_plain(text[end : end + 1])):
-                yield _Place(start, end)
-            found = self._folded.find(form, found + 1)
-
-    def _find_source(self, place: int) -> int:
-        """Return the place of the character from which one of the folded text was made."""
-        folded, sources, lengths = self._irregular
-        number = bisect_right(folded, place) - 1
-        if number < 0:
-            return place
-        beyond = place - folded[number] - lengths[number]
-        return sources[number] + (1 + beyond if beyond >= 0 else 0)
-
-    @cached_property
-    def _irregular(self) -> tuple[list[int], list[int], list[int]]:
-        """The characters that are folded into none or several: where they stand folded, where in the text, how many."""
-        folded: list[int] = []
-        sources: list[int] = []
-        lengths: list[int] = []
-        added = 0
-        irregular = {char: len(form) for char in set(self._text) if len(form := fold_name(char)) != 1}
-        for found in re.finditer(f"[{re.escape(''.join(irregular))}]", self._text) if irregular else ():
-            place, length = found.start(), irregular[found[0]]
-            folded.append(place + added)
-            sources.append(place)
-            lengths.append(length)
-            added += length - 1
-        return folded, sources, lengths
-
-
-def _is_plain(char: str) -> bool:
-    """Whether a character continues a name. Other letters may be those of a sentence without spaces."""
-    return char.isascii() and char.isalnum()
-
-
-def _fold_tool(tool: str) -> _ToolName:
-    forms = dict.fromkeys((fold_name(tool), fold_name(tool.rpartition(".")[2])))
-    return _ToolName(tool, tuple(form for form in forms if form) or (tool,))
 
 
 def make_key(call: ToolCall, keys: Mapping[str, Key]) -> Key:
@@ -573,10 +486,25 @@ def _text_of(part: Text | Media) -> str:
     """Return the text of a part, whatever type a file claims to have; "" for an image and the like."""
     if isinstance(part, Text):
         return part.text
+    data = part.data or _read_data_url(part.url or "")
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8"
     try:
-        return (part.data or b"").decode(errors="replace" if TEXT_MEDIA.match(part.mime) else "strict")
+        return data.decode(encoding, errors="replace" if TEXT_MEDIA.match(part.mime) else "strict")
     except UnicodeDecodeError:
         return ""
+
+
+def _read_data_url(url: str) -> bytes:
+    """Return the bytes in an address that holds them itself; none for any other address."""
+    head, comma, body = url.partition(",")
+    if not comma or not head.lower().startswith("data:"):
+        return b""
+    if not head.lower().endswith(";base64"):
+        return unquote_to_bytes(body)
+    try:
+        return b64decode(unquote_to_bytes(body) + b"==")
+    except ValueError:
+        return b""
 
 
 def _list_texts(content: Sequence[Text | Media]) -> list[str]:
