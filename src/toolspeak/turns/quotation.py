@@ -41,9 +41,16 @@ from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.dialects.native import NativeDialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.reading.forms import ROLES
-from toolspeak.reading.names import clean_text, find_raw_parameters, fold_name
+from toolspeak.reading.names import (
+    FoldedText,
+    Place,
+    ToolName,
+    clean_text,
+    find_raw_parameters,
+    fold_name,
+    fold_tool,
+)
 from toolspeak.reading.reader import Reader
-from toolspeak.turns.named_places import FoldedText, Place, ToolName, fold_tool
 from toolspeak.values.events import CallReady
 from toolspeak.values.messages import (
     Call,
@@ -123,8 +130,8 @@ CALL_SHAPE = re.compile(r"[^\w\s.,;!?]|[ \t]*(?:[\n({\[<]|$)")
 LINE_MARKS = re.compile(r"(?:[ \t>*|#-]|\d{1,3}[.)]|<[^<>\n]*>)*")
 """Marks of lists, quotations and HTML at the beginning of a line, which a model may leave out."""
 
-STANDS_ALONE = re.compile(r"(?:\A|[>|*#\n-]|\d[.)])[ \t`_\"'“«]{0,8}\Z")
-"""What stands before the name of a tool where a line, an element of HTML or an item of a list begins."""
+STANDS_ALONE = re.compile(r"(?:\A|[>|*#+$%\n-]|\d[.)]|[=:(\[,][ \t]?[\"'“«])[ \t`_\"'“«]{0,8}\Z")
+"""What stands before the name of a tool where a line, an element of HTML, an item of a list or a value begins."""
 
 MARK_CHARS = 16
 ACTION = re.compile(r"Action[*_]{0,3}:[*_` \t]{0,4}\Z", re.I)
@@ -155,8 +162,12 @@ COMMENT = re.compile(r"""('(?:\\.|[^'\\\n])*+'?|"(?:\\.|[^"\\\n])*+"?)|#[^\n]*""
 MAX_RETURNS = 64
 """How often the search for the lines of a program may begin again at the beginning of a text."""
 
-ALIKE_IN_CODE = str.maketrans({'"': "'", "`": "'", "‘": "'", "’": "'", "“": "'", "”": "'"})
-"""Marks that a model exchanges when it copies code."""
+STRAIGHT_QUOTES = str.maketrans("‘’‚“”„", "'''\"\"\"")
+ALIKE_IN_CODE = str.maketrans({'"': "'", "`": "'", "\\": " "})
+"""Marks that a model exchanges or leaves out when it copies code."""
+
+USE_OF_VALUE = re.compile(r"(?:\w+ = |await )*+(?:print \( (?P<printed>.*) \)\Z)?+")
+"""What a model writes around a call that it copies, to see its result."""
 
 QUOTE_MARKS = re.compile(r"^[ \t]*(?:[>|][ \t]*)+", re.MULTILINE)
 """Marks of a quotation at the beginning of a line."""
@@ -248,7 +259,7 @@ class QuotationFinder:
     def find_program(self, call: ToolCall, program: str) -> Quotation | None:
         """Return where a program is quoted from that stands in the message instead of a call; None if from nowhere."""
         code = COMMENT.sub(lambda found: found[1] or "", program).replace(";", "\n")
-        lines = [tokens for line in code.split("\n") if (tokens := _write_tokens(line))]
+        lines = [tokens for line in code.split("\n") if (tokens := _strip_use(_write_tokens(line)))]
         if not any("(" in line or "@" in line for line in lines):  # it calls nothing
             return None
         for quotation, source in self._foreign_sources():
@@ -326,6 +337,8 @@ class _SourceText:
         self._parsers = parsers
         has_codes = ("\\" in text or "&" in text) and CODED_CHARS.search(text)
         self._folded = "" if has_codes else fold_name(text)
+        if self._folded and "<" in text:  # tags may stand inside of a name
+            self._folded += f" {fold_name(TAG.sub('', text))}"
         self._naming: dict[ToolName, tuple[str, ...]] = {}
         self._keys: dict[str, set[Key]] = {}
         self._places: dict[tuple[str, ToolName], list[Place]] = {}
@@ -414,9 +427,8 @@ class _SourceText:
 
     @cached_property
     def _code(self) -> list[tuple[str, str]]:
-        """The variants of the text, with and without tags, each with its tokens in one line."""
-        texts = dict.fromkeys(each for text in self._variants for each in (text, _unescape_text(TAG.sub("", text))))
-        return [(text, f" {_write_tokens(text)} ") for text in texts]
+        """The variants of the text, each with its tokens in one line."""
+        return [(text, f" {_write_tokens(text)} ") for text in self._variants]
 
     def _read_whole(self, text: str) -> set[Key]:
         if text not in self._keys:
@@ -519,16 +531,19 @@ def _was_allowed(call: ToolCall, result: Result) -> bool:
 
 
 def _vary(text: str, depth: int = 0) -> Iterator[str]:
-    """Yield a text, the texts in it if it is JSON, and the text without its escapes and without odd characters."""
+    """Yield a text, the texts in it if it is JSON, and the text without escapes, odd characters and tags."""
     yield text
-    if (clean := clean_text(text)) != text:
+    if (clean := clean_text(text).translate(STRAIGHT_QUOTES)) != text:
         yield clean
+    if "<" in clean and (bare := TAG.sub("", clean)) != clean:
+        yield _unescape_text(bare)
     values: Any = None
     if text.lstrip()[:1] in ("{", "[", '"'):
         with suppress(ValueError, RecursionError):  # JSON that was cut, or no JSON
             values = json.loads(text)
     if (plain := _unescape_text(clean)) != clean:
         yield plain
+        yield _unescape_text(plain)  # a page may be quoted in a page
     if values is None:
         return
     for each in _iter_texts(values):
@@ -595,8 +610,17 @@ def _stands_alone(text: str, place: int) -> bool:
 
 def _write_tokens(code: str) -> str:
     """Return the tokens of code with a space between them, so that its layout and its quotation marks do not count."""
-    tokens = " ".join(CODE_TOKEN.findall(clean_text(code).translate(ALIKE_IN_CODE)))
+    plain = clean_text(code).translate(STRAIGHT_QUOTES).translate(ALIKE_IN_CODE)
+    tokens = " ".join(CODE_TOKEN.findall(plain))
     return tokens.replace(", )", ")").replace(", ]", "]").replace(", }", "}")
+
+
+def _strip_use(line: str) -> str:
+    """Return a line of tokens without what only keeps or prints the value of a call."""
+    used = USE_OF_VALUE.match(line)
+    if used is None:
+        return line
+    return used["printed"] if used["printed"] else line[used.end() :]
 
 
 def _has_lines(code: str, lines: Sequence[str]) -> bool | None:
