@@ -379,6 +379,20 @@ def test_a_program_is_found_wherever_it_stands(page: str):
     assert run_program(page, STOLEN_LINE, prompt=f"Do {STOLEN_LINE} and nothing else.") == 1
 
 
+def test_lines_of_a_program_that_failed_may_be_written_again():
+    tries: list[str] = []
+
+    def write_file(path: str, content: str) -> str:
+        "Write a file."
+        tries.append(path)
+        raise OSError(f"disk full:\n{STOLEN_LINE}")
+
+    programs = [f"x = 1\nprint({STOLEN_LINE})", STOLEN_LINE]
+    script = [says(f"```python\n{each}\n```") for each in programs]
+    Agent(ScriptedModel([*script, says("Done.")]), [write_file], code=True, dialect="json").run("Go.")
+    assert len(tries) == 2
+
+
 @each_case(
     "page, program",
     {

@@ -262,7 +262,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
-        own_results: The results are your own data, which no stranger writes: a list of your files, not their content.
+        own_results: The results are your own data, which no stranger writes, such as a list of your rooms.
             A call that stands in such a result does not count as quoted.
 
     Examples:

@@ -25,6 +25,7 @@ the whole run.
 """
 
 import html
+import itertools
 import json
 import re
 from base64 import b64decode
@@ -33,7 +34,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from itertools import groupby, islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote_to_bytes
 
@@ -212,9 +212,7 @@ class QuotationFinder:
             self._parsers.append(lambda: dialect.parser(specs))
         self._raw_parameters = find_raw_parameters(specs)
         described = (*specs, *earlier_specs)
-        self._descriptions = [
-            (spec.name, "\n\n".join(texts)) for spec in described if (texts := list_foreign_texts(spec))
-        ]
+        self._descriptions = [(spec, "\n\n".join(texts)) for spec in described if (texts := list_foreign_texts(spec))]
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
         self.call_ids = CallIds()
@@ -258,13 +256,13 @@ class QuotationFinder:
 
     def find_program(self, call: ToolCall, program: str) -> Quotation | None:
         """Return where a program is quoted from that stands in the message instead of a call; None if from nowhere."""
-        code = COMMENT.sub(lambda found: found[1] or "", program).replace(";", "\n")
-        lines = [tokens for line in code.split("\n") if (tokens := _strip_use(_write_tokens(line)))]
+        lines = _split_program(program)
         if not any("(" in line or "@" in line for line in lines):  # it calls nothing
             return None
-        for quotation, source in self._foreign_sources():
+        for quotation, source in self._foreign_sources(call.name):
             if source.holds_program(lines, inline=False):
-                is_own = make_key(call, {}) in self._allowed_keys() or any(
+                # An error shows lines of the program that has failed, and the model may write them again.
+                is_own = self._allowed_lines(call.name).issuperset(lines) or any(
                     each.holds_program(lines, inline=True) for each in self._own_sources()
                 )
                 return None if is_own else quotation
@@ -295,9 +293,9 @@ class QuotationFinder:
                     # The whole text: a call may be put together from a template and what was filled in.
                     origins = [each.origin for each in split_text(part, message.role) if each.origin.is_foreign]
                     yield from ((Quotation(origin), self._source(part.text)) for origin in origins[:1])
-        for name, text in self._descriptions:
-            if name != tool:
-                yield Quotation(Origin.FOREIGN_DESCRIPTION, tool=name), self._source(text)
+        for spec, text in self._descriptions:
+            if spec.name != tool or spec.spans:  # spans are about other tools
+                yield Quotation(Origin.FOREIGN_DESCRIPTION, tool=spec.name), self._source(text)
 
     def _own_sources(self) -> Iterator["_SourceText"]:
         """Yield what the user and the program have written: each text up to where somebody else's begins."""
@@ -305,7 +303,7 @@ class QuotationFinder:
             stretches: list[Stretch] = []
             for part in message.parts:
                 stretches += split_text(part, message.role) if isinstance(part, Text) else ()
-            for is_trusted, group in groupby(stretches, key=lambda stretch: stretch.origin.is_trusted):
+            for is_trusted, group in itertools.groupby(stretches, key=lambda stretch: stretch.origin.is_trusted):
                 if is_trusted:
                     yield self._source("".join([stretch.text for stretch in group]))
 
@@ -316,17 +314,24 @@ class QuotationFinder:
 
     def _allowed_keys(self) -> set[Key]:
         """Return the keys of the earlier calls that were allowed to run."""
+        return {key for key, _ in self._allowed_calls()}
+
+    def _allowed_lines(self, tool: str) -> set[str]:
+        """Return the lines of the programs in earlier calls of a tool that were allowed to run."""
+        calls = [call for _, call in self._allowed_calls() if call.name == tool]
+        programs = _iter_texts([value for call in calls for value in call.arguments.values()])
+        return {line for program in programs for line in _split_program(program)}
+
+    def _allowed_calls(self) -> Iterator[tuple[Key, ToolCall]]:
         results = {
             part.call_id: part for message in self._history for part in message.parts if isinstance(part, Result)
         }
-        allowed: set[Key] = set()
         for message in self._history:
             keys: dict[str, Key] = {}
             for call in message.calls:
                 keys[call.id] = make_key(call, keys)
                 if call.id in results and _was_allowed(call, results[call.id]):
-                    allowed.add(keys[call.id])
-        return allowed
+                    yield keys[call.id], call
 
 
 class _SourceText:
@@ -394,7 +399,9 @@ class _SourceText:
                 if label_end < 0 or not FENCE_END.search(text[max(place.start - 16, 0) : place.start]):
                     continue
                 found = (word[0] for word in WORD.finditer(text, label_end))
-                count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, found, strict=False)))
+                count = sum(
+                    1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(words, found, strict=False))
+                )
                 if count == len(words):
                     return True
                 words_left -= count
@@ -452,7 +459,7 @@ class _SourceText:
                 chars_left -= end - ends.get(start, start)
                 ends[start] = end
             if inline or _stands_alone(text, place.start):
-                closers = islice(CLOSERS.finditer(text, place.end, end), MAX_INLINE_CLOSERS)
+                closers = itertools.islice(CLOSERS.finditer(text, place.end, end), MAX_INLINE_CLOSERS)
                 spans += [(place.start, closer.end()) for closer in closers]
                 chars_left -= len(spans) and MAX_INLINE_CLOSERS * (spans[-1][1] - place.start)
             if chars_left < 0:
@@ -613,6 +620,12 @@ def _write_tokens(code: str) -> str:
     plain = clean_text(code).translate(STRAIGHT_QUOTES).translate(ALIKE_IN_CODE)
     tokens = " ".join(CODE_TOKEN.findall(plain))
     return tokens.replace(", )", ")").replace(", ]", "]").replace(", }", "}")
+
+
+def _split_program(program: str) -> list[str]:
+    """Return the lines of a program as their tokens, without comments."""
+    code = COMMENT.sub(lambda found: found[1] or "", program).replace(";", "\n")
+    return [tokens for line in code.split("\n") if (tokens := _strip_use(_write_tokens(line)))]
 
 
 def _strip_use(line: str) -> str:
