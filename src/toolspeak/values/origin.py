@@ -19,7 +19,7 @@ The rules:
    (`is_foreign`): it is data, and a call that stands in it is a quotation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -94,10 +94,11 @@ class Stretch(NamedTuple):
     origin: Origin
 
 
-def split_spans(text: str, origin: Origin, spans: Iterable[Span]) -> list[Stretch]:
+def split_spans(text: str, origin: Origin, spans: Sequence[Span]) -> list[Stretch]:
     """Return a text as its stretches, in order. What no span covers has the origin that is given for the whole.
 
-    Where spans overlap, the first one counts. Spans beyond the end of the text are cut.
+    Where spans overlap, the first one counts. The last span ends with the text. If it does not, the text was changed
+    without its spans (a secret was hidden in it, say), and all of it has the weakest of their origins.
 
     Examples:
         >>> stretches = split_spans("Read: hello", Origin.PROGRAM, [Span(start=6, end=11, origin=Origin.MODEL)])
@@ -106,7 +107,10 @@ def split_spans(text: str, origin: Origin, spans: Iterable[Span]) -> list[Stretc
     """
     stretches: list[Stretch] = []
     place = 0
-    for span in sorted(spans, key=lambda span: span.start):
+    spans = sorted(spans, key=lambda span: span.start)
+    if spans and spans[-1].end != len(text):
+        return [Stretch(text, find_weakest([origin, *(span.origin for span in spans)]))]
+    for span in spans:
         start, end = max(span.start, place), min(span.end, len(text))
         if end <= start:
             continue

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
-from toolspeak.values.origin import Origin, Span
+from toolspeak.values.origin import Origin, Span, split_spans
 
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
@@ -73,7 +73,8 @@ def list_foreign_texts(spec: ToolSpec) -> list[str]:
     if spec.origin.is_foreign:
         left: list[Any] = [spec.description, spec.parameters, spec.returns]
     else:
-        left = [spec.description[span.start : span.end] for span in spec.spans if span.origin.is_foreign]
+        stretches = split_spans(spec.description, spec.origin, spec.spans)
+        left = [text for text, origin in stretches if origin.is_foreign]
     texts: list[str] = []
     while left:
         each = left.pop()
