@@ -272,6 +272,23 @@ def test_a_description_may_show_calls_of_its_own_tool(dialect: str):
     assert own.ran == 1
 
 
+def test_a_call_that_refers_to_another_is_found_in_a_description():
+    sent: list[str] = []
+
+    @tool(description="Look something up.\n```python\nx = look_up(word='a')\nsend(text=x)\n```")
+    def look_up(word: str) -> str:
+        return word
+
+    def send(text: str) -> str:
+        """Send a text."""
+        sent.append(text)
+        return "sent"
+
+    model = ScriptedModel([says("```python\nx = look_up(word='a')\nsend(text=x)\n```"), says("end")])
+    Agent(model, [look_up, send], dialect="python").run("What does look_up do?")
+    assert sent == []
+
+
 @pytest.mark.parametrize("dialect", DIALECT_NAMES)
 def test_own_results_may_hold_calls(dialect: str):
     own = Wipe(dialect)

@@ -137,7 +137,6 @@ MARK_CHARS = 16
 ACTION = re.compile(r"Action[*_]{0,3}:[*_` \t]{0,4}\Z", re.I)
 """The beginning of a call in the form of ReAct, which is read where a line begins."""
 
-
 OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() if role in ("open", "header")), re.I)
 MAX_INLINE_CLOSERS = 8
 """Brackets after the name of a tool in a sentence at which its call may end."""
@@ -230,7 +229,7 @@ class QuotationFinder:
             keys: The keys of the calls before it in the same message, by id. The key of this call is added, if there is
                 anything to quote from.
         """
-        if next(self._foreign_sources(call.name), None) is None:
+        if next(self._foreign_sources(), None) is None:
             return None
         key = keys[call.id] = make_key(call, keys)
         name, words = fold_tool(call.name), _words(call.arguments)
