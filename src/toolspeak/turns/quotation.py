@@ -210,11 +210,15 @@ class QuotationFinder:
         if not isinstance(dialect, TextDialect | NativeDialect):
             self._parsers.append(lambda: dialect.parser(specs))
         self._raw_parameters = find_raw_parameters(specs)
-        described = (*specs, *earlier_specs)
-        self._descriptions = [(spec, "\n\n".join(texts)) for spec in described if (texts := list_foreign_texts(spec))]
+        self._described = (*specs, *earlier_specs)
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
         self.call_ids = CallIds()
+
+    @cached_property
+    def _descriptions(self) -> list[tuple[ToolSpec, str]]:
+        """The tools with foreign descriptions, and these. They are collected for the first call in a text."""
+        return [(spec, "\n\n".join(texts)) for spec in self._described if (texts := list_foreign_texts(spec))]
 
     def follow(self, history: Sequence[Message]) -> None:
         """Set the conversation so far. Nothing is read yet."""
