@@ -124,12 +124,10 @@ def test_an_approver_that_fails_ends_the_run_with_its_error(error: BaseException
         raise error
 
     kept: list[Any] = []
-    clock = Clock()
     raised = RuntimeError if isinstance(error, StopIteration) else type(error)
     agent = Agent(ScriptedModel(SCRIPT), [pay, price], approve=plain if sort == "plain" else coroutine)
     with pytest.raises(raised):
         play(agent, face, record=kept.append)
-    assert clock() < 5
     assert kept[-1].reason == "cancelled"
     assert "the approval failed" in kept[-1].detail
     again = Agent(ScriptedModel(SCRIPT), [pay, price]).resume(kept)
