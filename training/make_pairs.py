@@ -27,18 +27,16 @@ import random
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from composing.omissions import write_omissions
-from composing.selections import write_selections
-from composing.sums import write_sums
-from composing.times import write_times
-from composing.topics import write_composed
+from composing import omissions, selections, spoken, topics
+from composing.tables import write_lines
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips, write_answer
@@ -57,14 +55,14 @@ SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
 PROGRAMS = Path(__file__).with_name("programs.jsonl")
 HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
-COMPOSERS = {
-    "composed": write_composed,
-    "omissions": write_omissions,
-    "selections": write_selections,
-    "sums": write_sums,
-    "times": write_times,
+COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
+    "composed": topics.compose,
+    "omissions": omissions.compose,
+    "selections": selections.compose,
+    "sums": partial(spoken.compose, spoken.SUMS),
+    "times": partial(spoken.compose, spoken.TIMES),
 }
-"""What composes questions, by the names of the files that it writes."""
+"""What composes the lines of suites of a seed, by the names of their files."""
 
 TALK = Path(__file__).with_name("talk.jsonl")
 
@@ -320,8 +318,8 @@ def make_all(folder: Path) -> None:
     habits = load_habits(field)
     by_hand = replace(field, questions=(*field.questions, *habits.questions))
     sources = [make_groups(each, pairs, random.Random(seed), offering=by_hand) for each in (field, habits)]
-    for name, write in COMPOSERS.items():
-        write(path := folder / f"{name}.jsonl", seed)
+    for name, compose in COMPOSERS.items():
+        write_lines(path := folder / f"{name}.jsonl", compose(seed))
         rng = random.Random(seed)
         sources.append(make_groups(load_suite(str(path)), pairs, rng, turns=pairs["composed_turns"]))
     # With tools of the other suite, since to a request for code several tools of its own would be right.

@@ -2,55 +2,42 @@
 
 A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random,
 and what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in
-which two records could be meant are thrown away. `records.py` says what a domain is, and how its records are chosen.
-The file has the format of every suite.
+which two records could be meant are thrown away. `records.py` says what a domain is.
+
+A phrase that chooses a record is put together of three parts in every language: `the cheapest locker`, `with a socket`,
+`in North Hall`. So a condition is a phrase that follows the noun and is the same for one record and for several.
 """
 
+import operator
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from composing.records import (
     HISTORY_KINDS,
     LABEL,
-    MAX_DRAWS,
-    MAX_RECORDS,
-    PHRASES,
-    ROLE_NUMBER,
-    SUMS,
     Call,
-    Choice,
-    Chooser,
     Domain,
-    Kind,
-    NothingDrawnError,
     Record,
     Repeat,
     Spelling,
     Superlative,
-    add_paging,
-    bare_scope,
-    begin,
-    end,
-    fill,
-    join_words,
     load_entries,
-    make_history_tool,
     make_id,
     make_near_id,
-    make_role_tools,
+    make_record,
     say_value,
 )
-from composing.tables import expect, number_lines, write_lines
+from composing.tables import expect, number_lines, read_table
+from composing.talk import capitalise, join_words
 
-ENGLISH: list[Domain] = [each for number in (1, 2, 3) for each in load_entries(Domain, f"selections-english-{number}")]
-ABROAD: list[Domain] = [
-    each for name in ("german", "french", "spanish") for each in load_entries(Domain, f"selections-{name}")
-]
-REPEATS: list[Repeat] = load_entries(Repeat, "selections-repeats")
+PHRASES = read_table("selections-words")
+ENGLISH: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3")
+ABROAD: list[Domain] = load_entries(Domain, "german", "french", "spanish")
+REPEATS: list[Repeat] = load_entries(Repeat, "repeats")
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
 SHAPES = ("bare", "wrapped", "nested")
@@ -59,6 +46,11 @@ PAGINGS = ("", "", "page", "cursor")
 ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
+
+MAX_DRAWS = 300
+"""How often records are drawn until what is asked has one answer."""
+
+MAX_RECORDS = 12
 
 EARLIER_SHARE = 0.5
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
@@ -69,11 +61,216 @@ NAMED_MISS_SHARE = 0.35
 FOLLOW_SHARE = 0.2
 """How often a request is about a list that was told before."""
 
-OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")
-"""The first words of scopes that belong to the noun."""
+SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+"""How a value of a past order is changed."""
 
 Turn = dict[str, Any]
 Question = dict[str, Any]
+
+
+class NothingDrawnError(Exception):
+    """No records were drawn that make a question clear."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Records that are meant, in the order of the list, and the words for them: `the cheapest locker`."""
+
+    words: str
+    records: list[Record]
+    best: Superlative | None = None
+    condition: str = ""
+    is_named: bool = False
+
+    def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
+        """Put the words together."""
+        parts = (self.words, scope, self.condition) if is_scope_first else (self.words, self.condition, scope)
+        return " ".join(each for each in parts if each)
+
+
+Kind = Callable[[list[Record]], Choice | None]
+"""A way to choose."""
+
+
+class Chooser:
+    """Draws records of a domain, and chooses among them. What would not be clear is not chosen: None is returned."""
+
+    def __init__(self, domain: Domain, rng: random.Random) -> None:
+        self._domain = domain
+        self._rng = rng
+        self.fields = self._draw_fields()
+        self.bests = [each for each in domain.bests if each.name in self.fields]
+        self._conditions = [each for each in domain.conditions if each.name in self.fields]
+
+    def _draw_fields(self) -> list[str]:
+        """Draw which fields the records have, so that a superlative and a condition go together."""
+        domain, rng = self._domain, self._rng
+        while True:
+            count = rng.choice([2, 3, 3] if domain.role else [2, 3, 4])
+            names = rng.sample(list(domain.fields), count)
+            if domain.is_named_by_time and "leaves" not in names:
+                continue
+            bests = {each.name for each in domain.bests} & set(names)
+            conditions = {each.name for each in domain.conditions} & set(names)
+            if bests and conditions and len(bests | conditions) > 1:
+                return names
+
+    def list_kinds(self) -> list[Kind]:
+        """List the ways to choose, those that matter most twice."""
+        twice: list[Kind] = [self.best_under, self.fitting]
+        once: list[Kind] = [self.best, self.second_best, self.best_other, self.two_best, self.fitting_both]
+        return [*twice, *twice, *once, self.named, self.placed]
+
+    def draw_records(self, low: int, high: int) -> list[Record]:
+        """Draw records, with ids and names that are nearly alike among them."""
+        domain, rng, count = self._domain, self._rng, self._rng.randint(low, high)
+        records: list[Record] = []
+        taken: set[Any] = set()
+        for label in rng.sample(domain.labels, min(count, len(domain.labels))):
+            made = make_id(domain.pattern, rng)
+            while made in taken or (taken and rng.random() < 0.5):
+                made = make_near_id(rng.choice(sorted(taken)), domain.pattern, rng)
+                if made not in taken:
+                    break
+            taken.add(made)
+            fields = {name: domain.fields[name] for name in self.fields}
+            record = {domain.ident: made, LABEL: label} | make_record(fields, rng)
+            if domain.role:
+                record[domain.role_number] = make_id("@##-###", rng)
+            records.append(record)
+        return records
+
+    def draw(self, kind: Kind, low: int = 2) -> tuple[list[Record], Choice]:
+        """Draw records until some are chosen clearly."""
+        for _ in range(MAX_DRAWS):
+            records = self.draw_records(low, MAX_RECORDS)
+            choice = kind(records)
+            if choice is not None:
+                return records, choice
+        raise NothingDrawnError
+
+    def say_all(self) -> str:
+        """Return the words for all records."""
+        noun, plural = self._domain.noun, self._domain.plural
+        return self._domain.every or self._rng.choice([f"all {plural}", f"every {noun}", f"all the {plural}"])
+
+    def rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
+        """Return the records that come first, in the order of the list, unless the next one is as good."""
+        ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
+        values = [record[best.name] for record in ranked]
+        if len(values) <= count or len(set(values[: count + 1])) <= count:
+            return None
+        return [record for record in records if any(record is each for each in ranked[:count])]
+
+    def draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
+        choices = [each for each in self._conditions if each.name != other]
+        if not choices:
+            return None
+        condition = self._rng.choice(choices)
+        value = self._rng.choice(condition.values)
+        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
+            return None
+        words = condition.words.format(say_value(value, self._domain.lang))
+        return words, [each for each in records if condition.fits(each, value)]
+
+    def best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self.bests)
+        found = self.rank(records, best)
+        return Choice(best.one, found, best) if found else None
+
+    def best_under(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the best of those that fit a condition, where the best of all does not fit."""
+        best = self._rng.choice(self.bests)
+        drawn, first = self.draw_condition(records, best.name), self.rank(records, best)
+        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
+            return None
+        found = self.rank(drawn[1], best)
+        if not found or found[0] is first[0]:
+            return None
+        return Choice(best.one, found, best, drawn[0])
+
+    def two_best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self.bests)
+        found = self.rank(records, best, 2)
+        return Choice(best.two, found) if found else None
+
+    def second_best(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the second in rank; only English has a phrase for it that fits every superlative."""
+        best = self._rng.choice(self.bests)
+        first, both = self.rank(records, best), self.rank(records, best, 2)
+        if self._domain.lang != "en" or not first or not both:
+            return None
+        return Choice(best.one.replace("the ", "the second ", 1), [each for each in both if each is not first[0]])
+
+    def best_other(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the best where the best of all is left out by its name."""
+        best = self._rng.choice(self.bests)
+        first, both = self.rank(records, best), self.rank(records, best, 2)
+        if not first or not both or self._domain.is_named_by_time:
+            return None
+        found = [each for each in both if each is not first[0]]
+        return Choice(best.one, found, best, PHRASES["other_than"][self._domain.lang].format(first[0][LABEL]))
+
+    def fitting_both(self, records: Sequence[Record]) -> Choice | None:
+        """Choose those that fit two conditions, each of which leaves out one that the other does not."""
+        one, two = self.draw_condition(records), self.draw_condition(records)
+        if one is None or two is None or one[0] == two[0]:
+            return None
+        found = [each for each in one[1] if any(each is other for other in two[1])]
+        if not 1 <= len(found) <= 5 or len(found) in (len(one[1]), len(two[1])):
+            return None
+        return Choice(self.say_all(), found, condition=join_words(self._domain.lang, [one[0], two[0]]))
+
+    def fitting(self, records: Sequence[Record]) -> Choice | None:
+        drawn = self.draw_condition(records)
+        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
+            return None
+        if len(drawn[1]) == 1 and self._rng.random() < 0.7:
+            return None
+        return Choice(self.say_all(), drawn[1], condition=drawn[0])
+
+    def named(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the record of a name, where another name is near."""
+        record = self._rng.choice(records)
+        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
+        if self._domain.is_named_by_time:
+            others = [each for each in records if each is not record]
+            if len(others) < 2:
+                return None
+            others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
+            if others[1]["leaves"] == record["leaves"]:
+                return None
+        elif not near and len(records) > 2:
+            return None
+        return Choice(self._domain.named.format(**record), [record], is_named=True)
+
+    def placed(self, records: Sequence[Record]) -> Choice | None:
+        is_second = self._rng.random() < 0.5
+        if len(records) < 3:
+            return None
+        return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
+
+
+def begin(sentence: str) -> str:
+    """Write the first letter of a sentence large, unless the sentence begins in lower case on purpose."""
+    return sentence if sentence.startswith("hey") else capitalise(sentence)
+
+
+def end(sentence: str) -> str:
+    """Write one full stop where a quoted sentence ends with one already."""
+    return sentence.replace('.".', '."').replace("..", ".")
+
+
+def bare_scope(scope: str) -> str:
+    """Return a scope without its article."""
+    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
+
+
+def fill(words: str, said: Mapping[str, str]) -> str:
+    """Fill the named places of a text, and leave the place for the records."""
+    for name, value in said.items():
+        words = words.replace(f"{{{name}}}", value)
+    return words
 
 
 def ask_next(turns: list[Turn], calls: Iterable[Call]) -> Question:
@@ -97,11 +294,11 @@ class SetComposer:
         self._paging = rng.choice(PAGINGS)
         self._chooser = Chooser(domain, rng)
         self._order = rng.sample([domain.ident, LABEL, *self._chooser.fields], len(self._chooser.fields) + 2)
-        self._listing = add_paging(domain.listing, self._paging, self._spelling)
-        self._role_tools = make_role_tools(domain.role)
-        self._history = make_history_tool(domain)
+        self._listing = self._spelling.add_paging(domain.listing, self._paging)
+        self._role_tools = domain.make_role_tools()
+        self._history = domain.make_history_tool()
         if domain.role:
-            self._order.append(ROLE_NUMBER.format(domain.role))
+            self._order.append(domain.role_number)
 
     def tools(self, spare: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the tools of the set, with some that do not matter."""
@@ -146,14 +343,10 @@ class SetComposer:
 
     # What is said.
 
-    def _scope_words(self, scope: str) -> str:
-        return self._domain.in_scope.format(scope)
-
     def _say(self, choice: Choice, scope: str) -> str:
         """Put the words for records and their scope together: `of` and the like stand beside the noun."""
-        first = self._domain.in_scope.split()[0]
-        is_first = first in OF_WORDS or (self._domain.lang == "en" and self._rng.random() < 0.5)
-        return choice.say(self._scope_words(scope), is_scope_first=is_first)
+        is_first = self._domain.is_of or (self._domain.lang == "en" and self._rng.random() < 0.5)
+        return choice.say(self._domain.in_scope.format(scope), is_scope_first=is_first)
 
     def _draw_deed(self) -> tuple[str, dict[str, Any]]:
         """Draw what is to be done, with a place for the records, and the values that go with it."""
@@ -185,9 +378,8 @@ class SetComposer:
         return ask_next(self._ask(self._request(deed, choice, scope, is_placed), records, scope), calls)
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
-        words = self._scope_words(scope)
-        is_of = self._domain.in_scope.split()[0] in OF_WORDS
-        if is_listed or (choice.is_named and is_of) or self._rng.random() < 0.2:
+        words = self._domain.in_scope.format(scope)
+        if is_listed or (choice.is_named and self._domain.is_of) or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
             lead = self._pick("list_leads")
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
@@ -209,10 +401,10 @@ class SetComposer:
         deed, extras = self._draw_deed()
         chosen, third = self._chooser.rank([*first, *second], best), self._chooser.rank(second, best)
         if self._rng.random() < 0.5 and third:
-            words = join_words([f"{best.one} {self._scope_words(scope)}" for scope in scopes], lang)
+            words = join_words(lang, [f"{best.one} {self._domain.in_scope.format(scope)}" for scope in scopes])
             chosen = [*one.records, *third]
         else:
-            words = f"{best.one} {self._scope_words(join_words(scopes, lang, 1))}"
+            words = f"{best.one} {self._domain.in_scope.format(join_words(lang, scopes, 'or'))}"
         if not chosen:
             raise NothingDrawnError
         request = end(begin(self._pick("deed_leads").format(deed.format(words))))
@@ -237,7 +429,7 @@ class SetComposer:
             choice, pages = replace(choice, words=self._domain.last), self._rng.randint(2, 9)
         elif kind == "named":
             # The record is on another page: only near ones are on this one.
-            if "{leaves}" in self._domain.named:
+            if self._domain.is_named_by_time:
                 raise NothingDrawnError
             records = [record for record in records if record is not choice.records[0]]
         cursor = make_id("c_%%%%%%", self._rng)
@@ -254,12 +446,12 @@ class SetComposer:
             rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
         )
         scope, text = rng.choice(domain.scopes), rng.choice(PHRASES["texts"])
-        if choice.is_named and domain.in_scope.split()[0] in OF_WORDS:
+        if choice.is_named and domain.is_of:
             raise NothingDrawnError
         np = self._say(choice, scope)
         request = rng.choice(PHRASES["text_leads"]).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
-        number = ROLE_NUMBER.format(domain.role)
+        number = domain.role_number
         look_up = self._spelling.call(card, {number: choice.records[0][number]})
         turns = self._ask(request, records, scope)
         if rng.random() < 0.6:
@@ -277,7 +469,9 @@ class SetComposer:
     def look_back(self) -> Question:
         """Ask for the history of a record; what is said of its entries is given, and nothing else."""
         rng = self._rng
-        records, choice = self._chooser.draw(rng.choice(self._chooser.list_single_kinds()))
+        records, choice = self._chooser.draw(
+            rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.best_other])
+        )
         scope = rng.choice(self._domain.scopes)
         leads = rng.choice(PHRASES["history_leads"])
         lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(PHRASES["limits"])
@@ -318,7 +512,7 @@ class SetComposer:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
             return ask_reply(turns, PHRASES["none_answer"][domain.lang].format(none=none), "empty")
         form = PHRASES["count_reply"][domain.lang][min(len(found), 2) - 1]
-        labels = join_words([record[LABEL] for record in found], domain.lang)
+        labels = join_words(domain.lang, [record[LABEL] for record in found])
         one = f"{domain.noun} {tail}"
         return ask_reply(turns, form.format(one=one, several=several, count=len(found), labels=labels))
 
@@ -348,11 +542,11 @@ class SetComposer:
         """Ask for a deed with records of which there is none."""
         domain, rng = self._domain, self._rng
         scope, (deed, _) = rng.choice(domain.scopes), self._draw_deed()
-        if rng.random() < NAMED_MISS_SHARE and "{leaves}" not in domain.named:
+        if rng.random() < NAMED_MISS_SHARE and not domain.is_named_by_time:
             records = self._chooser.draw_records(3, 7)
             gone = records.pop(rng.randrange(len(records)))
             choice = Choice(domain.named.format(**gone), [], is_named=True)
-            labels = join_words([record[LABEL] for record in records], domain.lang)
+            labels = join_words(domain.lang, [record[LABEL] for record in records])
             reply = begin(self._pick("unknown_reply").format(named=choice.words, labels=labels))
             return ask_reply(self._ask(self._request(deed, choice, scope), records, scope), reply, "empty")
         for _ in range(MAX_DRAWS):
@@ -404,7 +598,7 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
     for _ in range(count):
         orders: list[Record] = []
         while len({each["when"] for each in orders}) < rng.choice([1, 2, 3, 4]):
-            drawn = {name: maker(rng) for name, maker in (*repeat.fields.items(), *repeat.noise.items())}
+            drawn = make_record({**repeat.fields, **repeat.noise}, rng)
             made = (
                 make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
             )
@@ -427,7 +621,7 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
         yield ask_next(turns, [spelling.call(repeat.order, arguments)])
 
 
-def compose_all(seed: int) -> Iterator[dict[str, Any]]:
+def compose(seed: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the suite: sets of tools, each followed by its questions."""
     rng = random.Random(seed)
     spare = [Spelling("snake", each.key).tool(other) for each in (*ENGLISH, *ABROAD) for other in each.others]
@@ -446,7 +640,3 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
             tools = [spelling.tool(each) for each in (repeat.lookup, repeat.order, *repeat.others)]
             yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
             yield from number_lines(name, compose_repeats(repeat, spelling, REPEAT_QUESTIONS, rng))
-
-
-def write_selections(path: Path, seed: int) -> None:
-    write_lines(path, compose_all(seed))
