@@ -1,4 +1,4 @@
-"""Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
+"""Writes what a model is trained on and measured with: `python training pairs FOLDER`.
 
 `FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
 `composing` composes, those of `programs.jsonl`, those of `plain.txt`, which no tool serves, and those that follow a
@@ -19,14 +19,10 @@ and nothing else: this is how a model learns the tools of one program.
 `FOLDER/built-in.gguf` is the adapter of the package, from which a training can go on.
 """
 
-import argparse
-import gzip
 import hashlib
-import json
 import random
 import re
 import shutil
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -37,6 +33,7 @@ from typing import Any, cast
 
 from composing import omissions, selections, spoken, topics
 from composing.tables import write_lines
+from files import read_settings, write_rows
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips, write_answer
@@ -51,7 +48,6 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Call, Message, ToolCall, assistant, user
 from toolspeak.values.spec import ToolSpec
 
-SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
 PROGRAMS = Path(__file__).with_name("programs.jsonl")
 HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
@@ -304,14 +300,9 @@ def make_prompt(trial: Trial) -> dict[str, Any]:
     return {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash()}
 
 
-def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        return sum(file.write(json.dumps(row, ensure_ascii=False) + "\n") > 0 for row in rows)
-
-
 def make_all(folder: Path) -> None:
     """Write all files."""
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     pairs, seed = settings["pairs"], settings["seed"]
     copy_adapter(folder)
     field = add_plain(load_suite("field-train"), random.Random(seed))
@@ -336,9 +327,9 @@ def make_yours(folder: Path, questions: Path, measure: Path) -> None:
     """Write all files for the questions of one file, measured with those of another.
 
     Raises:
-        UsageError: A file cannot be used, or the folder holds adapters, which `run.py` would not train again.
+        UsageError: A file cannot be used, or the folder holds adapters, which are not trained again.
     """
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     pairs, seed = settings["pairs"], settings["seed"]
     if earlier := sorted(path.name for path in folder.glob("*.gguf") if path.name != BUILT_IN_NAME):
         raise UsageError(f"{folder} has {', '.join(earlier)} of an earlier training; take another folder, or delete it")
@@ -374,24 +365,3 @@ def write_files(
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', own_prompts)} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', prompts)} prompts to measure with")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the files are written")
-    parser.add_argument("--questions", type=Path, help="train on the questions of this file alone")
-    parser.add_argument("--measure", type=Path, help="with --questions: measure with the questions of this file")
-    options = parser.parse_args()
-    if (options.questions is None) != (options.measure is None):
-        parser.error("--questions and --measure go together: one file to train on, another one to measure with")
-    try:
-        if options.questions:
-            make_yours(options.folder, options.questions, options.measure)
-        else:
-            make_all(options.folder)
-    except UsageError as error:
-        parser.exit(2, f"{error}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Conversations of several turns, with calls that are run: `python training/multi_turn.py play MODEL.gguf FOLDER`.
+"""Conversations of several turns, with calls that are run: `python training play MODEL.gguf FOLDER`.
 
 The conversations are BFCL's (`multi_turn_base`). The package `bfcl-eval` has classes that stand in for file systems,
 cars, brokers and others, each with a state. Calls are run on their objects. After each turn of the user, its judge
@@ -12,23 +12,22 @@ when a run ends. A turn of the user is a run. If the model still calls after `MA
 there and counts as wrong, as in BFCL.
 
 `FOLDER/multi-turn-NAME.jsonl.gz` then has a line for each conversation, for each run NAME of `settings.toml` that was
-asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training/multi_turn.py score FILES` judges
-them. The first command needs a GPU, and neither needs anything of toolspeak's dependencies.
+asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training score FILES` judges them. The
+first command needs a GPU, and neither needs anything of toolspeak's dependencies.
 """
 
 import argparse
-import gzip
 import hashlib
 import json
-import math
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+
+from files import read_rows, read_settings, write_rows
 
 from toolspeak.dialects import dialect
 from toolspeak.lab.bfcl import convert_function, find_package
@@ -53,10 +52,6 @@ from toolspeak.values.spec import ToolSpec
 
 MAX_STEPS = 12
 """The most messages of the model in one turn of the user."""
-
-DIALECTS = ("python", "typescript")
-
-SETTINGS = Path(__file__).with_name("settings.toml")
 
 Half = Literal["tuned", "reported"]
 
@@ -220,7 +215,7 @@ class Conversation:
     def id(self) -> str:
         return f"{self.dialect}/{self.script.id}"
 
-    def take(self, text: str, *, is_cut: bool = False) -> None:
+    def take(self, text: str, is_cut: bool = False) -> None:
         """Take an answer, and go on until the model is to be asked again."""
         answer = RecordedAnswer(id=self.id, text=text, finish="length" if is_cut else "stop")
         self._state = take_answer(self._state, self.dialect, answer)
@@ -286,80 +281,46 @@ class Conversation:
             self.prompt = None
 
 
-class Player(Protocol):
-    """Answers prompts of several conversations at the same time."""
-
-    def read(self, prompts: dict[int, str]) -> list[int]:
-        """Read the next prompts of these conversations; return those whose prompt is too long."""
-        ...
-
-    def write(self) -> dict[int, tuple[str, bool]]:
-        """Write on until some answers have ended; return them, and whether they were cut."""
-        ...
+Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
+"""Answers prompts, and says of each answer whether it was cut; None for a prompt that is too long."""
 
 
 def play_all(
-    conversations: Sequence[Conversation], player: Player, is_late: Callable[[], bool] = lambda: False
+    conversations: Iterable[Conversation], answer: Answer, is_late: Callable[[], bool] = lambda: False
 ) -> Iterator[Conversation]:
     """Play conversations to their end, or until it is late; yield each when it has ended."""
-    asked = {place: each.prompt for place, each in enumerate(conversations) if each.prompt is not None}
-    going_on = set(asked)
-    while going_on:
-        if is_late():
-            for place in going_on:
-                conversations[place].give_up("cancelled")
-                yield conversations[place]
-            return
-        for place in player.read(asked) if asked else ():
-            conversations[place].give_up("limit")
-            going_on.remove(place)
-            yield conversations[place]
-        asked = {}
-        for place, (text, is_cut) in (player.write() if going_on else {}).items():
-            conversations[place].take(text, is_cut=is_cut)
-            if (prompt := conversations[place].prompt) is None:
-                going_on.remove(place)
-                yield conversations[place]
+    asked = [(each, each.prompt) for each in conversations if each.prompt is not None]
+    while asked:
+        reason: StopReason = "cancelled" if is_late() else "limit"
+        found = [None] * len(asked) if reason == "cancelled" else answer([prompt for _, prompt in asked])
+        for (each, _), answered in zip(asked, found, strict=True):
+            if answered is None:
+                each.give_up(reason)
             else:
-                asked[place] = prompt
+                each.take(*answered)
+        yield from (each for each, _ in asked if each.prompt is None)
+        asked = [(each, each.prompt) for each, _ in asked if each.prompt is not None]
 
 
 def make_conversations(half: Half, dialects: Iterable[str], limit: int | None) -> list[Conversation]:
-    scripts = load_scripts(half)[:limit]
-    return [Conversation(script, name) for script in scripts for name in dialects]
+    return [Conversation(script, name) for script in load_scripts(half)[:limit] for name in dialects]
 
 
-def play_runs(options: argparse.Namespace, report: Callable[[str], None]) -> None:
+def play_runs(options: argparse.Namespace) -> None:
     """Play the conversations with each of the adapters, and without one."""
-    from answer import load_model
-    from held_rows import HeldRows
-    from lora import Adapter, read_gguf
+    from answer import answer_prompts, load_model
+    from lora import use_adapter
 
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     tokenizer, model = load_model(options.gguf)
-    for name in options.runs.split(","):
-        chosen = {**settings["defaults"], **settings["runs"].get(name, {})}
-        adapter = None
-        if chosen["rank"]:
-            adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=0)
-            read_gguf(options.folder / f"{name}.gguf", adapter)
+    answer = partial(answer_prompts, model, tokenizer, width=options.width, **settings["answers"])
+    for name in options.runs:
+        chosen, ends = settings["runs"][name], time.time() + options.seconds
         conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
-        began = time.time()
-        with adapter.merged() if adapter else nullcontext():
-            rows = HeldRows(
-                model, tokenizer, len(conversations), width=options.width, max_tokens=settings["answers"]["max_tokens"]
-            )
-            with gzip.open(options.folder / f"multi-turn-{name}.jsonl.gz", "wt", encoding="utf-8") as file:
-                ended = play_all(conversations, rows, lambda: time.time() - began > options.seconds)  # noqa: B023
-                for number, each in enumerate(ended, 1):
-                    file.write(json.dumps(each.to_row(), ensure_ascii=False) + "\n")
-                    if number % 20 == 0:
-                        file.flush()
-                        report(f"{name}: {number} of {len(conversations)} conversations, {time.time() - began:.0f} s")
-            del rows
-        report(f"{name}: done in {time.time() - began:.0f} s")
-        if adapter:
-            adapter.remove()
+        with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
+            ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023
+            write_rows(options.folder / f"multi-turn-{name}.jsonl.gz", (each.to_row() for each in ended))
+        print(f"{name}: {len(conversations)} conversations have ended", flush=True)
 
 
 def print_scores(paths: Sequence[Path], half: Half) -> None:
@@ -389,35 +350,5 @@ def print_scores(paths: Sequence[Path], half: Half) -> None:
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def _format_share(marks: Sequence[bool]) -> str:
     return f"{100 * sum(marks) / len(marks):.1f}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("tuned", "reported"), default="reported")
-    commands = parser.add_subparsers(dest="command", required=True)
-    play = commands.add_parser("play", help="have the model answer the conversations")
-    play.add_argument("gguf", type=Path, help="the weights of the model")
-    play.add_argument("folder", type=Path, help="where the adapters are, and the conversations are written")
-    play.add_argument("--runs", default="base,mixed", help="runs of settings.toml, with commas")
-    play.add_argument("--dialects", default=",".join(DIALECTS))
-    play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
-    play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
-    play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
-    score = commands.add_parser("score", help="judge conversations")
-    score.add_argument("files", type=Path, nargs="+")
-    options = parser.parse_args()
-    if options.command == "play":
-        play_runs(options, lambda line: print(line, flush=True))
-    else:
-        print_scores(options.files, options.half)
-
-
-if __name__ == "__main__":
-    main()
