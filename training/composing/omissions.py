@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from composing.kinds import Drawn, Slot, make_slots
-from composing.tables import describe_tool, number_lines, read_table
+from composing.tables import describe_tool, read_table, write_set
 from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first, pick
 
 SAID_SHARE = 0.4
@@ -250,17 +250,12 @@ def compose(seed: int) -> Iterator[dict[str, Any]]:
             (f"om_{field}", jobs, drawn[:half]),
             (f"om_{field}_more", (*jobs, *more), drawn[half:]),
         ):
-            tools = [job.describe() for job in offered]
-            yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
-            questions = [each for twins in asked for each in make_questions(twins, rng)]
+            tools = rng.sample([job.describe() for job in offered], len(offered))
+            questions: list[Question] = []
+            for twins in asked:
+                whole, lacking = style(twins, rng)
+                category = "parallel" if len(twins.calls) > 1 else "single"
+                questions.append({"category": category, "messages": whole, "expected": twins.calls})
+                questions.append({"category": "missing", "messages": lacking, "expected": [], "reply": twins.reply})
             fresh = [each for each in questions if not (each["messages"] in seen or seen.add(each["messages"]))]
-            yield from number_lines(name, fresh, digits=3)
-
-
-def make_questions(twins: Twins, rng: random.Random) -> list[Question]:
-    whole, lacking = style(twins, rng)
-    category = "parallel" if len(twins.calls) > 1 else "single"
-    return [
-        {"category": category, "messages": whole, "expected": twins.calls},
-        {"category": "missing", "messages": lacking, "expected": [], "reply": twins.reply},
-    ]
+            yield from write_set(name, tools, fresh, digits=3)

@@ -19,7 +19,7 @@ from typing import Any
 
 from composing import stays as stays  # its kinds are named by tables
 from composing.kinds import Slot, make_slots
-from composing.tables import describe_tool, expect, read_table
+from composing.tables import describe_tool, expect, read_table, write_set
 from composing.talk import (
     LANGUAGES,
     MONTHS,
@@ -355,6 +355,15 @@ def compose(collection: Collection, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of a suite: two sets of tools for each tool, each followed by its questions."""
     rng, tools = random.Random(seed), collection.tools
     seen: set[str] = set()
+
+    def ask(offers: Sequence[Offer]) -> Iterator[dict[str, Any]]:
+        for _ in range(collection.questions_per_set):
+            question = compose_question(collection, offers, rng)
+            while json.dumps(question["messages"]) in seen:
+                question = compose_question(collection, offers, rng)
+            seen.add(json.dumps(question["messages"]))
+            yield question
+
     for tool in tools:
         for number in (1, 2):
             size = rng.choice(SIZES[:3] if number == 1 else SIZES[2:])
@@ -364,12 +373,6 @@ def compose(collection: Collection, seed: int) -> Iterator[dict[str, Any]]:
             drawn += rng.sample(far, size - len(drawn)) if number == 2 else []
             spelling = rng.choice(["snake", "snake", "snake", "camel", "dotted"])
             offers = [Offer(each, make_slots(each.values, rng), spelling) for each in drawn]
-            name = f"{collection.name}_{tool.name}_{number}"
-            yield {"toolset": name, "tools": [each.describe() for each in rng.sample(offers, len(offers))]}
+            shown = [each.describe() for each in rng.sample(offers, len(offers))]
             asked = [each for each in offers if each.tool.area == tool.area]
-            for index in range(1, collection.questions_per_set + 1):
-                question = compose_question(collection, asked, rng)
-                while json.dumps(question["messages"]) in seen:
-                    question = compose_question(collection, asked, rng)
-                seen.add(json.dumps(question["messages"]))
-                yield {"id": f"{name}-{index:02}", "tools": name, **question}
+            yield from write_set(f"{collection.name}_{tool.name}_{number}", shown, ask(asked))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from composing.kinds import Drawn, Slot, make_slots
-from composing.tables import describe_tool, expect, number_lines, read_table
+from composing.tables import describe_tool, expect, read_table, write_set
 from composing.talk import Talk, capitalise, join_words, lower_first
 
 SAID_SHARE = 0.4
@@ -233,5 +233,4 @@ def compose(seed: int) -> Iterator[dict[str, Any]]:
         for size in OFFER_SIZES:
             topics = [topic, *rng.sample([each for each in TOPICS if each is not topic], size - 1)]
             name = f"composed-{topic.name}-{OFFER_SIZES.index(size) if size > 1 else rng.randrange(10**6)}"
-            yield {"toolset": name, "tools": [each.describe() for each in topics]}
-            yield from number_lines(name, compose_set(topics, composer, rng))
+            yield from write_set(name, [each.describe() for each in topics], compose_set(topics, composer, rng))
