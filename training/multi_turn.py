@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,15 +76,6 @@ class Script:
     row: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Whether state and results were right after each turn, whether the whole is right in BFCL, and why not."""
-
-    turns: tuple[bool, ...]
-    whole: bool
-    why: str = ""
-
-
 def load_scripts(half: Half) -> list[Script]:
     """Load the conversations of a half, in an order that depends on their ids alone."""
     from bfcl_eval.constants.executable_backend_config import MULTI_TURN_FUNC_DOC_FILE_MAPPING as DOC_FILES
@@ -94,13 +85,19 @@ def load_scripts(half: Half) -> list[Script]:
     truths = _read_lines(data / "possible_answer" / "BFCL_v4_multi_turn_base.json")
     right = {row["id"]: row["ground_truth"] for row in truths}
     docs = {name: _read_lines(data / "multi_turn_func_doc" / file) for name, file in DOC_FILES.items()}
+    tools = {name: list(map(convert_function, functions)) for name, functions in docs.items()}
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
     middle = len(rows) // 2
     return [
         Script(
             id=row["id"],
             requests=tuple(message["content"] for turn in row["question"] for message in turn),
-            tools=_make_tools([doc for name in row["involved_classes"] for doc in docs[name]]),
+            # They change one state, so calls run one after the other.
+            tools=tuple(
+                replace(convert_function(doc), sequential=True)
+                for name in row["involved_classes"]
+                for doc in docs[name]
+            ),
             truth=tuple(map(tuple, right[row["id"]])),
             row=row,
         )
@@ -108,46 +105,8 @@ def load_scripts(half: Half) -> list[Script]:
     ]
 
 
-def _make_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
-    """Convert functions to tools. They change one state, so calls run one after the other."""
-    return tuple(replace(convert_function(function), sequential=True) for function in functions)
-
-
 def _read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-class World:
-    """The objects that the calls of one conversation are run on."""
-
-    def __init__(self, script: Script, name: str) -> None:
-        self._script = script
-        self._name = f"{name}_{next(_checks)}"
-        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in script.tools}
-
-    def run(self, call: ToolCall, results: Mapping[str, ToolResult]) -> tuple[ToolResult, str | None]:
-        """Run a call; return its result, and the call as BFCL writes it, or None if it could not be run."""
-        if call.name not in self._checkers:
-            return ToolResult(call_id=call.id, error=f"there is no tool {call.name}", ran=False), None
-        try:
-            resolved = resolve_references(call.arguments, results)
-            arguments = self._checkers[call.name].validate(resolved)
-        except (InvalidArguments, BrokenReference) as error:
-            return ToolResult(call_id=call.id, error=str(error), ran=False), None
-        code = f"{call.name}(**{arguments!r})"
-        [text] = run_code([code], self._script, self._name)[0]
-        if text.startswith(ERROR_START):
-            return ToolResult(call_id=call.id, error=text.removeprefix(ERROR_START)), code
-        return ToolResult(call_id=call.id, output=_read_output(text)), code
-
-
-def _read_output(text: str) -> Any:
-    """Return what a function returned: most return a dict, which BFCL writes as JSON."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return text
-    return found if isinstance(found, dict) else text
 
 
 def run_code(codes: Sequence[str], script: Script, name: str) -> tuple[list[str], dict[str, Any]]:
@@ -158,24 +117,12 @@ def run_code(codes: Sequence[str], script: Script, name: str) -> tuple[list[str]
     return execute_multi_turn_func_call(list(codes), row["initial_config"], row["involved_classes"], name, script.id)
 
 
-def judge(script: Script, steps: Steps) -> Mark:
-    """Judge a conversation by BFCL's checker. Turns that were not reached are wrong."""
-    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import multi_turn_checker
+def judge(script: Script, steps: Steps) -> list[bool]:
+    """Judge each turn as BFCL's checker does, which itself ends with the first that is wrong.
 
-    turns = judge_turns(script, steps)
-    if len(steps) < len(script.truth):
-        return Mark(turns=turns, whole=False, why="the conversation was ended before its last turn")
-    decoded = [[list(step) for step in turn if step] for turn in steps]
-    truth = [list(turn) for turn in script.truth]
-    found = multi_turn_checker(decoded, truth, dict(script.row), "multi_turn_base", f"judge_{next(_checks)}")
-    if found["valid"] is not all(turns):
-        raise AssertionError(f"{script.id}: turn by turn {turns}, and as a whole {found}")
-    return Mark(turns=turns, whole=found["valid"], why=str(found.get("error_message", "")))
-
-
-def judge_turns(script: Script, steps: Steps) -> tuple[bool, ...]:
-    """Judge each turn as the checker does, which itself ends with the first that is wrong."""
-    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import response_checker, state_checker
+    A conversation is right if all of its turns are, as the checker says too. Turns that were not reached are wrong.
+    """
+    from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker as checker
 
     number = next(_checks)
     marks: list[bool] = []
@@ -187,10 +134,15 @@ def judge_turns(script: Script, steps: Steps) -> tuple[bool, ...]:
         right_texts, right_objects = run_code(truth, script, f"right_{number}")
         is_right = bool(codes) or not truth
         if truth and is_right:
-            is_right = state_checker(objects, right_objects)["valid"]
-            is_right = is_right and response_checker(outputs, right_texts, place)["valid"]
+            is_right = checker.state_checker(objects, right_objects)["valid"]
+            is_right = is_right and checker.response_checker(outputs, right_texts, place)["valid"]
         marks.append(is_right and place < len(steps))
-    return tuple(marks)
+    if len(steps) == len(script.truth):
+        decoded, truths = [[list(step) for step in turn if step] for turn in steps], list(map(list, script.truth))
+        found = checker.multi_turn_checker(decoded, truths, dict(script.row), "multi_turn_base", f"judge_{number}")
+        if found["valid"] is not all(marks):
+            raise AssertionError(f"{script.id}: turn by turn {marks}, and as a whole {found}")
+    return marks
 
 
 class Conversation:
@@ -207,7 +159,8 @@ class Conversation:
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
         self.ends: list[StopReason] = []
-        self._world = World(script, dialect_name)
+        self._name = f"{dialect_name}_{next(_checks)}"
+        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in script.tools}
         self._state = initial_state(script.tools)
         self._begin_turn()
 
@@ -223,8 +176,8 @@ class Conversation:
         self.steps[-1].append([])
         self._go_on()
 
-    def give_up(self, reason: StopReason) -> None:
-        """End the conversation: its prompt is too long, or the time is up."""
+    def end(self, reason: StopReason) -> None:
+        """End the conversation: its last turn has ended, its prompt is too long, or the time is up."""
         self.ends.append(reason)
         self.prompt = None
 
@@ -249,36 +202,44 @@ class Conversation:
     def _go_on(self) -> None:
         """Do what the loop wants until it wants an answer of the model, or the conversation has ended."""
         while True:
-            [action] = decide(self._state)
-            if isinstance(action, AskModel):
-                shown = dialect(self.dialect).render(
-                    self.script.tools, self._state.shown_history, choice=action.choice, parallel=action.parallel
-                )
-                self.prompt = render_qwen(shown)
-                return
-            if isinstance(action, RunTools):
-                self._run(action)
-            elif isinstance(action, Finish):
-                self._end_turn(action)
-                return
-            else:
-                raise TypeError(f"{self.id}: {action} is not expected here")
+            match decide(self._state):
+                case [AskModel() as ask]:
+                    shown = dialect(self.dialect).render(
+                        self.script.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
+                    )
+                    self.prompt = render_qwen(shown)
+                    return
+                case [RunTools() as run]:
+                    for call in run.calls:
+                        self._state = reduce(self._state, ToolStarted(call_id=call.id))
+                        self._state = reduce(self._state, ToolFinished(result=self._run(call)))
+                case [Finish(reason=reason, detail=detail)]:
+                    self._state = reduce(self._state, RunEnded(reason=reason, detail=detail))
+                    self.end(reason)
+                    if reason != "limit" and len(self.steps) < len(self.script.requests):
+                        self._begin_turn()
+                    return
+                case actions:
+                    raise TypeError(f"{self.id}: {actions} is not expected here")
 
-    def _run(self, action: RunTools) -> None:
-        for call in action.calls:
-            self._state = reduce(self._state, ToolStarted(call_id=call.id))
-            result, code = self._world.run(call, self._state.results)
-            if code is not None:
-                self.steps[-1][-1].append(code)
-            self._state = reduce(self._state, ToolFinished(result=result))
-
-    def _end_turn(self, action: Finish) -> None:
-        self._state = reduce(self._state, RunEnded(reason=action.reason, detail=action.detail))
-        self.ends.append(action.reason)
-        if action.reason != "limit" and len(self.steps) < len(self.script.requests):
-            self._begin_turn()
-        else:
-            self.prompt = None
+    def _run(self, call: ToolCall) -> ToolResult:
+        """Run a call on the objects of the conversation, unless its arguments are refused."""
+        if call.name not in self._checkers:
+            return ToolResult(call_id=call.id, error=f"there is no tool {call.name}", ran=False)
+        try:
+            arguments = self._checkers[call.name].validate(resolve_references(call.arguments, self._state.results))
+        except (InvalidArguments, BrokenReference) as error:
+            return ToolResult(call_id=call.id, error=str(error), ran=False)
+        code = f"{call.name}(**{arguments!r})"
+        self.steps[-1][-1].append(code)
+        [text] = run_code([code], self.script, self._name)[0]
+        if text.startswith(ERROR_START):
+            return ToolResult(call_id=call.id, error=text.removeprefix(ERROR_START))
+        try:  # most functions return a dict, which BFCL writes as JSON
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        return ToolResult(call_id=call.id, output=found if isinstance(found, dict) else text)
 
 
 Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
@@ -295,7 +256,7 @@ def play_all(
         found = [None] * len(asked) if reason == "cancelled" else answer([prompt for _, prompt in asked])
         for (each, _), answered in zip(asked, found, strict=True):
             if answered is None:
-                each.give_up(reason)
+                each.end(reason)
             else:
                 each.take(*answered)
         yield from (each for each, _ in asked if each.prompt is None)
@@ -343,8 +304,7 @@ def print_scores(paths: Sequence[Path], half: Half) -> None:
         for name, rows in by_dialect.items():
             marks = [judge(script, row["steps"]) for script, row in rows]
             limited = sum("limit" in row["ends"] for _, row in rows)
-            turns = [mark for each in marks for mark in each.turns]
-            whole, first = [each.whole for each in marks], [each.turns[0] for each in marks]
+            turns, whole, first = list(chain(*marks)), list(map(all, marks)), [each[0] for each in marks]
             cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
             run = path.name.removeprefix("multi-turn-").removesuffix(".jsonl.gz")
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")

@@ -48,16 +48,16 @@ def test_the_halves_have_no_conversation_in_common_and_are_a_hundred_each():
 
 def test_right_calls_one_by_one_are_right_in_every_turn():
     for each in play(say_right_calls, 10):
-        mark = multi_turn.judge(each.script, each.steps)
-        assert mark.whole, (each.id, mark)
+        marks = multi_turn.judge(each.script, each.steps)
+        assert all(marks), (each.id, marks)
         assert set(each.ends) == {"answered"}
 
 
 def test_words_alone_are_wrong_in_every_turn_that_asks_for_something():
     for each in play(lambda _: "I cannot do that.", 5):
-        mark = multi_turn.judge(each.script, each.steps)
-        assert not mark.whole
-        assert mark.turns == tuple(not calls for calls in each.script.truth)
+        marks = multi_turn.judge(each.script, each.steps)
+        assert not all(marks)
+        assert marks == [not calls for calls in each.script.truth]
 
 
 def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
@@ -70,7 +70,7 @@ def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
     for each in play(say, 3):
         assert each.ends[-1] in ("limit", "loop")
         assert all(len(answers) <= multi_turn.MAX_STEPS for answers in each.answers)
-        assert not multi_turn.judge(each.script, each.steps).whole
+        assert not all(multi_turn.judge(each.script, each.steps))
 
 
 def test_conversations_that_are_given_up_are_marked():

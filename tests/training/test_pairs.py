@@ -69,9 +69,10 @@ def test_the_answers_are_right_as_they_are_written(dialect: str):
 @each_case("dialect", list(DIALECTS))
 def test_a_group_shares_its_system_message(dialect: str):
     for questions in sample(by_toolset()[::SAMPLE], 8):
-        group = make_pairs.make_group(SUITE, questions, dialect)
-        for question, example in zip(questions, group["examples"], strict=True):
-            prompt = render_qwen(Trial(suite=SUITE, question=question, dialect=dialect).render())
+        trials = [Trial(suite=SUITE, question=each, dialect=dialect) for each in questions]
+        prompts = [render_qwen(trial.render()) for trial in trials]
+        group = make_pairs.make_group(zip(prompts, questions, strict=True), dialect, 0, "field", questions[0].tools)
+        for prompt, example in zip(prompts, group["examples"], strict=True):
             assert group["system"] + example["rest"] == prompt
             assert example["rest"].startswith("<|im_start|>user\n")
             assert "<|im_end|>" not in example["target"]
