@@ -1,7 +1,5 @@
 """Loads the weights of a GGUF file into torch, in bfloat16, and answers prompts in batches, greedily."""
 
-import gzip
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any
 
 import torch
 from examples import LENGTH_MULTIPLE, encode
+from files import write_rows
 from torch.nn import functional
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -81,34 +80,51 @@ def answer_all(
     A prompt has `id` and `prompt`, and `shown`, which is written back. An answer is cut after `max_tokens`;
     a batch has at most `batch_tokens`, answers included.
     """
-    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
-    encoded = sorted(((encode(tokenizer, each["prompt"]), each) for each in prompts), key=lambda pair: len(pair[0]))
+    encoded = [encode(tokenizer, each["prompt"]) for each in prompts]
     began = time.time()
-    for batch in split_batches(encoded, max_tokens, batch_tokens):
-        answers = answer_batch(model, [tokens for tokens, _ in batch], stops, max_tokens)
-        with gzip.open(path, "at", encoding="utf-8") as file:
-            for (tokens, prompt), answer in zip(batch, answers, strict=True):
-                row = {
-                    "id": prompt["id"],
-                    "text": tokenizer.decode(answer, skip_special_tokens=True),
-                    "prompt_tokens": len(tokens),
-                    "answer_tokens": len(answer),
-                    "shown": prompt.get("shown", ""),
-                }
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    for batch in answer_batches(model, tokenizer, encoded, max_tokens, batch_tokens):
+        rows = [
+            {
+                "id": prompts[place]["id"],
+                "text": tokenizer.decode(answer, skip_special_tokens=True),
+                "prompt_tokens": len(encoded[place]),
+                "answer_tokens": len(answer),
+                "shown": prompts[place].get("shown", ""),
+            }
+            for place, answer in batch.items()
+        ]
+        write_rows(path, rows, mode="at")
     report(f"{len(encoded)} answers in {time.time() - began:.0f} s, in {path.name}")
 
 
-def split_batches(rows: Sequence[tuple[list[int], Any]], max_tokens: int, budget: int) -> Iterator[list[Any]]:
-    """Split rows, which are sorted by length, into batches of at most so many tokens, answers included."""
-    batch: list[Any] = []
-    for row in rows:
-        if batch and (len(row[0]) + max_tokens) * (len(batch) + 1) > budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def answer_prompts(
+    model: Any, tokenizer: Any, prompts: Sequence[str], *, width: int, max_tokens: int, batch_tokens: int
+) -> list[tuple[str, bool] | None]:
+    """Return the answers to prompts, and whether they were cut; None where both would have more than `width` tokens."""
+    encoded = [encode(tokenizer, each) for each in prompts]
+    fitting = [place for place, tokens in enumerate(encoded) if len(tokens) + max_tokens < width]
+    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    found: list[tuple[str, bool] | None] = [None] * len(prompts)
+    for batch in answer_batches(model, tokenizer, [encoded[place] for place in fitting], max_tokens, batch_tokens):
+        for place, answer in batch.items():
+            text = tokenizer.decode(answer, skip_special_tokens=True)
+            found[fitting[place]] = text, answer[-1] not in stops
+    return found
+
+
+def answer_batches(
+    model: Any, tokenizer: Any, prompts: Sequence[list[int]], max_tokens: int, batch_tokens: int
+) -> Iterator[dict[int, list[int]]]:
+    """Yield the tokens of answers by the places of their prompts, those of similar length together."""
+    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    batches: list[list[int]] = [[]]
+    for place in sorted(range(len(prompts)), key=lambda place: len(prompts[place])):
+        if batches[-1] and (len(prompts[place]) + max_tokens) * (len(batches[-1]) + 1) > batch_tokens:
+            batches.append([])
+        batches[-1].append(place)
+    for batch in filter(None, batches):
+        answers = answer_batch(model, [prompts[place] for place in batch], stops, max_tokens)
+        yield dict(zip(batch, answers, strict=True))
 
 
 @torch.inference_mode()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import gguf
 import torch
@@ -117,6 +118,19 @@ def read_gguf(path: Path, adapter: Adapter) -> None:
     with torch.no_grad():
         for key, matrix in adapter.matrices().items():
             matrix.copy_(found[key])
+
+
+@contextmanager
+def use_adapter(model: nn.Module, path: Path | None, settings: Mapping[str, Any]) -> Generator[None]:
+    """Let the model answer with the adapter of a file, if there is one."""
+    if path is None:
+        yield
+        return
+    adapter = Adapter(model, settings["layers"], rank=settings["rank"], alpha=settings["alpha"], seed=0)
+    read_gguf(path, adapter)
+    with adapter.merged():
+        yield
+    adapter.remove()
 
 
 def write_matrices(

@@ -15,7 +15,6 @@ from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 
 compose_selections: Any = import_module("composing.selections")
-record_choices: Any = import_module("composing.records")
 
 SAMPLE = 25
 """One question in so many is answered."""
@@ -27,7 +26,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("ENGLISH", "ABROAD"):
             patch.setattr(compose_selections, name, sample(getattr(compose_selections, name), 5))
-        compose_selections.write_selections(written, 11)
+        make_pairs.write_lines(written, compose_selections.compose(11))
     return written
 
 
@@ -76,7 +75,7 @@ def test_numbers_of_a_reply_are_those_that_were_shown(path: Path):
 
 def test_a_tie_is_not_chosen_from():
     domain = compose_selections.ENGLISH[0]
-    chooser = record_choices.Chooser(domain, random.Random(3))
+    chooser = compose_selections.Chooser(domain, random.Random(3))
     best = domain.bests[0]
     assert best.pick == "min"
     records = [{best.name: value} for value in (4, 2, 2, 5)]
@@ -87,7 +86,7 @@ def test_a_tie_is_not_chosen_from():
 
 
 def test_the_best_under_a_condition_is_not_the_best_of_all():
-    chooser = record_choices.Chooser(compose_selections.ENGLISH[2], random.Random(5))
+    chooser = compose_selections.Chooser(compose_selections.ENGLISH[2], random.Random(5))
     for _ in range(20):
         records, choice = chooser.draw(chooser.best_under)
         [first] = chooser.rank(records, choice.best)

@@ -6,8 +6,9 @@ with one meaning are used: "this coming Friday", never "next Friday"; a weekday 
 """
 
 import random
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -27,24 +28,43 @@ class Talk:
     """What one message is drawn with.
 
     A message needs `today` or the day of the week if a word in it is only clear to who knows them; `values` counts the
-    values that are not said in their plain form.
+    values that are not said in their plain form, and `drawn` has those of the parameters that were drawn so far.
     """
 
     rng: random.Random
-    lang: str
-    today: date
+    lang: str = "en"
+    today: date = date(2026, 1, 1)
     needs_today: bool = False
     needs_weekday: bool = False
     values: int = 0
+    drawn: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def pick(talk: Talk, ways: str) -> str:
-    """Choose one of the ways of the talk's language: `one|another / deutsch / français / español`."""
-    return talk.rng.choice(list_ways(talk, ways))
+    """Choose one of the ways of the talk's language."""
+    return talk.rng.choice(list_ways(talk.lang, ways))
 
 
-def list_ways(talk: Talk, ways: str) -> list[str]:
-    return ways.split(" / ")[LANGUAGES.index(talk.lang)].split("|")
+def list_ways(lang: str, ways: str) -> list[str]:
+    """List the ways of a language: `one|another / deutsch / français / español`, or `one|another / de: deutsch`.
+
+    Where languages are named and one is not there, the first serves: a name or a code is the same in all of them.
+    """
+    parts = ways.split(" / ")
+    named = {part[:2]: part[4:] for part in parts if is_marked(part)}
+    if named or len(parts) == 1:
+        return named.get(lang, parts[0]).split("|")
+    return parts[LANGUAGES.index(lang)].split("|")
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text begins with its language, as `de: ` does."""
+    return text[2:4] == ": " and text[:2] in LANGUAGES
+
+
+def list_sentences(text: str) -> list[tuple[str, str]]:
+    """List the sentences of a text, which stand one a line, with their languages."""
+    return [(line[:2], line[4:]) if is_marked(line) else ("en", line) for line in text.split("\n") if line]
 
 
 def say(talk: Talk, name: str, /, *places: Any, **values: Any) -> str:
@@ -54,7 +74,7 @@ def say(talk: Talk, name: str, /, *places: Any, **values: Any) -> str:
 
 def tell(talk: Talk, name: str, /, *places: Any, **values: Any) -> str:
     """Fill the places of a phrase that has one way in the language: nothing is drawn."""
-    [way] = list_ways(talk, WORDS[name])
+    [way] = list_ways(talk.lang, WORDS[name])
     return way.format(*places, **values)
 
 
@@ -62,6 +82,24 @@ def say_one_of(talk: Talk, name: str, meanings: Sequence[Any], /, *places: Any, 
     """Choose one of the phrases of a list of `words.toml`; return it, and what it means."""
     phrase, meaning = talk.rng.choice(list(zip(WORDS[name], meanings, strict=True)))
     return pick(talk, phrase).format(*places, **values), meaning
+
+
+def join_words(lang: str, words: Sequence[str], link: str = "and") -> str:
+    """Join words as a sentence does: with commas, and `and` or `or` before the last."""
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + f" {WORDS[link][lang]} {words[-1]}".replace(" y Ida", " e Ida")
+
+
+def capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def lower_first(text: str, names: Sequence[str] = ()) -> str:
+    """Write the first letter small, unless the first word is `I`, begins a name or is written in capitals."""
+    first = text.split()[0].rstrip(",.:;!?") if text.strip() else ""
+    is_name = any(first in name for name in names) or first.isupper() or re.match(r"I('|\b)", text)
+    return text if is_name else text[:1].lower() + text[1:]
 
 
 def number_words(lang: str, number: int) -> str:

@@ -9,40 +9,41 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from composing.said.days import (
+from composing.kinds import Schema, Slot, describe_texts, several
+from composing.talk import (
     WORDS,
     Talk,
     day_number,
     full_day,
+    join_words,
     last_of_month,
     month_day,
     name_weekday,
     number_words,
     pick,
     say,
+    say_future,
     say_one_of,
 )
-from composing.said.slots import Schema, Slot, kind
 
 Stay = tuple[str, date, int]
 """The words for a stay, the first night and the number of nights."""
 
 
-@kind
-def nights(rng: random.Random, name: str, modes: Sequence[str] = ("leave", "nights", "last")) -> Slot:
-    """Return the parameters of a stay: `leave` (two days), `nights` (a day and a number) or `last` (two nights)."""
+@several
+def nights(rng: random.Random, modes: Sequence[str] = ("leave", "nights", "last")) -> Slot:
+    """Make the parameters of a stay: `leave` (two days), `nights` (a day and a number) or `last` (two nights)."""
     label, form = rng.choice(WORDS["day_forms"])
     mode = rng.choice(modes)
-    first = {"type": "string", "description": f"{'Day of arrival' if mode == 'leave' else 'First night'}, {label}"}
-    schemas: dict[str, Schema]
     if mode == "leave":
         about = rng.choice(["Day of departure", "Day of departure, the morning after the last night"])
-        schemas = {"arrive": first, "leave": {"type": "string", "description": f"{about}, {label}"}}
+        schemas = describe_texts({"arrive": "Day of arrival", "leave": about}, label)
     elif mode == "nights":
-        schemas = {"first_night": first, "nights": {"type": "integer", "description": "Number of nights"}}
+        schemas = describe_texts({"first_night": "First night"}, label)
+        schemas["nights"] = {"type": "integer", "description": "Number of nights"}
     else:
-        about = f"Last night that is slept here, not the day of departure, {label}"
-        schemas = {"first_night": first, "last_night": {"type": "string", "description": about}}
+        last = "Last night that is slept here, not the day of departure"
+        schemas = describe_texts({"first_night": "First night", "last_night": last}, label)
 
     def draw(talk: Talk) -> tuple[str, dict[str, Any]]:
         words, start, number = say_nights(talk)
@@ -152,20 +153,57 @@ def say_week(talk: Talk, number: int) -> Stay:
     return say(talk, "one_week" if number % 2 else "two_weeks", words), start, 7 if number % 2 else 14
 
 
+@several
+def stay(rng: random.Random, first: str, last: str, about_first: str, about_last: str, has_nights: bool = True) -> Slot:
+    """Make two parameters, the day of arrival and that of departure, said together."""
+    label, form = rng.choice(WORDS["day_forms"])
+
+    def draw(talk: Talk) -> tuple[str, dict[str, Any]]:
+        words, start, end = say_stay(talk, has_nights=has_nights)
+        return words, {first: start.strftime(form), last: end.strftime(form)}
+
+    return Slot(describe_texts({first: about_first, last: about_last}, label), draw, is_fixable=False)
+
+
+def say_stay(talk: Talk, *, has_nights: bool) -> tuple[str, date, date]:
+    """Say the first and the last day: from one to the other, or with a number of nights."""
+    nights = talk.rng.randint(2, 9)
+    talk.values += 1
+    if has_nights and talk.rng.random() < 0.5:
+        words, start = say_future(talk)
+        n = number_words(talk.lang, nights)
+        return say(talk, "stay_nights", words, n=n, nights=nights), start, start + timedelta(nights)
+    start = talk.today + timedelta(talk.rng.randint(2, 25))
+    end = start + timedelta(nights)
+    talk.needs_today = True
+    is_later = start.month != talk.today.month
+    a, b, c = (day_number(talk, each.day) for each in (start, end, end - timedelta(1)))
+    tail = f" {say(talk, 'in_next_month')}" if is_later else ""
+    if not is_later and end.month != start.month:
+        return say(talk, "stay_over_month", a, say(talk, "of_next_month", b)), start, end
+    if is_later and end.month != start.month:
+        end = start + timedelta(1)
+        b = day_number(talk, end.day)
+        if end.month != start.month:
+            return say_stay(talk, has_nights=has_nights)
+    if nights > 3 and end - start > timedelta(3) and talk.rng.random() < 0.4:
+        return say(talk, "stay_shortened", a=a, wrong=b, tail=tail, right=c), start, end - timedelta(1)
+    return say(talk, "stay_days", a=a, b=b, tail=tail), start, end
+
+
 CHILD_LIMITS = (12, 14, 15, 16, 18)
 SENIOR_LIMITS = (60, 63, 65, 67)
 
 
-@kind
+@several
 def party(
     rng: random.Random,
-    name: str,
     adults: str = "adults",
     children: str = "children",
     third: str = "",
     is_loose: bool = True,
 ) -> Slot:
-    """Return the numbers of adults and children, and of seniors or toddlers if they are named.
+    """Make the numbers of adults and children, and of seniors or toddlers if they are named.
 
     Seniors are told from adults by their age alone: where they are counted, all ages are said.
     """
@@ -207,12 +245,7 @@ GROWN = 30
 def list_ages(talk: Talk, ages: Sequence[int]) -> str:
     is_spelled = talk.rng.random() < 0.35
     written = [number_words(talk.lang, each) if is_spelled and each > 1 else str(each) for each in ages]
-    return join_words(talk, written)
-
-
-def join_words(talk: Talk, words: Sequence[str]) -> str:
-    last = f" {WORDS['and'][talk.lang]} {words[-1]}".replace(" y Ida", " e Ida")
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + last
+    return join_words(talk.lang, written)
 
 
 def say_party(talk: Talk, limit: int, old: int) -> tuple[str, list[int]]:
@@ -242,7 +275,7 @@ def say_all_ages(talk: Talk, kids: Sequence[int], old: int) -> tuple[str, list[i
         talk.rng.shuffle(ages)
         names = talk.rng.sample(WORDS["people"], len(ages))
         form = talk.rng.choice(["{} {}", "{} ({})"])
-        return join_words(talk, [form.format(*each) for each in zip(names, ages, strict=True)]), ages
+        return join_words(talk.lang, [form.format(*each) for each in zip(names, ages, strict=True)]), ages
     me = talk.rng.choice([29, 33, 36])
     words = pick(talk, WORDS["all_ages"])
     return words.format(m=me, e=elder, k=list_ages(talk, kids)), [me, elder, *kids]
