@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.models.weights import (
     QWEN_CODER,
     PackageParts,
@@ -281,6 +282,14 @@ def test_a_hub_that_brings_nothing_more_is_given_up(hub: FakeHub, tmp_path: Path
 def test_an_address_that_is_none_is_told(tmp_path: Path):
     with pytest.raises(ModelError, match="HF_ENDPOINT is 'file:///etc', which is not an http address"):
         pulled(tmp_path, {"HF_ENDPOINT": "file:///etc"})
+
+
+@each_case("user", ["ann:S3CRET", "S3CRET", "ann:S3CRET#x", "ann:S3CRET?x", "ann:S3CRET/x"])
+def test_a_password_for_the_hub_is_not_shown(tmp_path: Path, user: str):
+    for scheme in ("http", "ftp"):
+        with pytest.raises(ModelError, match="could not be downloaded") as raised:
+            pulled(tmp_path, {"HF_ENDPOINT": f"{scheme}://{user}@127.0.0.1:9"})
+        assert "S3CRET" not in str(raised.value)
 
 
 # The packages

@@ -41,6 +41,7 @@ from toolspeak.models.weights import (
     is_verified,
     record_verification,
 )
+from toolspeak.values.address import hide_secrets, is_plain_url
 from toolspeak.values.errors import ModelError, UsageError
 
 SPARE_BYTES = 64 << 20
@@ -192,7 +193,7 @@ class Hub:
 
     @property
     def name(self) -> str:
-        return self.address.partition("://")[2].rpartition("@")[2] or self.address
+        return hide_secrets(self.address).partition("://")[2].rpartition("@")[2] or hide_secrets(self.address)
 
     def extra_bytes(self, weights: Weights) -> int:
         """Return 0: the bytes go directly into the file."""
@@ -201,7 +202,9 @@ class Hub:
     def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
         """Request the bytes that are missing, and append them as they arrive."""
         if not self.address.startswith(("http://", "https://")):
-            raise SourceFailed(f"HF_ENDPOINT is {self.address!r}, which is not an http address")
+            raise SourceFailed(f"HF_ENDPOINT is {hide_secrets(self.address)!r}, which is not an http address")
+        if not is_plain_url(self.address):
+            raise SourceFailed(f"HF_ENDPOINT is {hide_secrets(self.address)!r}; write https://HOST, without a user")
         url = f"{self.address}/{weights.repository}/resolve/main/{weights.filename}"
         with partial.open("ab") as file:
             if (kept := file.tell()) == weights.size:
