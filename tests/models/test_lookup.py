@@ -8,6 +8,7 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.models import DIALECTS_BY_NAME, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
+from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
@@ -113,7 +114,9 @@ WRONG = {
     "llama.cpp:x": "did you mean llamacpp:x?",
     "qqq:x": "there are openai, openai-responses, anthropic, openrouter, ",
     "nope:x": "vllm; write openai:NAME for example",
-    "ftp://x/v1#m": "names no endpoint",
+    "ftp://me:canary@x/v1#m": "'ftp://…' is not an address of a model; write https://HOST/v1#MODEL",
+    "HTTPS://me:canary@x/v1#m": "'HTTPS://…@x/v1' is not an address of a model",
+    "opnai://me:canary@x": "is not an address of a model",
     "http://#m": "is not an address; write https://HOST/v1",
     "http://[::1/v1#m": "is not an address",
     "http://x:99999/v1#m": "is not an address",
@@ -121,6 +124,9 @@ WRONG = {
     "http://x:port/v1#m": "is not an address",
     "https://me:canary@x/v1#m": "holds a password",
     "https://x/v1?key=canary#m": "holds a password or a query",
+    "https://me:canary#x@x/v1#m": "'https://…' is not an address",
+    "https://me:canary/x@x/v1#m": "'https://…' is not an address",
+    "https://me:canary?x@x/v1#m": "'https://…' is not an address",
 }
 
 
@@ -133,8 +139,15 @@ def test_names_that_lead_nowhere(name: str):
 
 
 def test_an_address_of_the_environment_that_is_none():
-    with pytest.raises(UsageError, match=r"OLLAMA_HOST=http://x:y.* is not an address"):
+    with pytest.raises(UsageError, match=r"'OLLAMA_HOST=http://…' is not an address"):  # the port may be a password
         resolve_model("ollama:m", environ={"OLLAMA_HOST": "http://x:y"})
+
+
+def test_an_endpoint_is_shown_without_a_password():
+    endpoint = Endpoint(name="lab", base_url="http://me:canary@x/v1", key="canary", headers={"a": "canary"})
+    assert repr(endpoint) == "Endpoint('lab', 'http://…@x/v1', api='openai')"
+    assert endpoint.label == "lab at http://…@x/v1"
+    assert "canary" not in repr(HttpModel(endpoint, "m"))
 
 
 # Said in full

@@ -24,6 +24,7 @@ from toolspeak.run import portal
 from toolspeak.run.output import Output
 from toolspeak.run.run import build_outcome, find_output
 from toolspeak.run.runnable import Prompt, RunOptions
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact
 from toolspeak.values.messages import Message
@@ -46,7 +47,9 @@ def open_journal(url: str) -> Journal:
         return SqliteJournal(url.removeprefix(SQLITE_PREFIX))
     if url.startswith(POSTGRES_SCHEMES):
         return import_cluster("toolspeak.durable.postgres", "a store in Postgres").PostgresJournal(url)
-    raise UsageError(f"{url!r} is not the address of a store; use sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    raise UsageError(
+        f"{hide_secrets(url)!r} is not the address of a store; use sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+    )
 
 
 def import_cluster(module: str, user: str) -> Any:
@@ -221,7 +224,7 @@ class Runs:
     Each method has a twin for programs that are not async: `start_sync` and so on.
 
     Attributes:
-        url: The address of the store.
+        url: The address of the store, with its password; `journal.url` is without.
         journal: The store.
         writer: The thread that uses it.
         watcher: The thread that notices changes.

@@ -15,7 +15,6 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolspeak.settings.server_targets import (
-    LONG_CODE,
     PREFIX,
     VARIABLE,
     anchor_command,
@@ -25,6 +24,7 @@ from toolspeak.settings.server_targets import (
     is_address,
     split_command,
 )
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.validation import format_value
@@ -71,7 +71,7 @@ class OAuthClient:
     """
 
     client_id: str = ""
-    client_secret: str = ""
+    client_secret: str = field(default="", repr=False)
     callback_port: int = 0
 
 
@@ -99,11 +99,11 @@ class ServerConfig:
 
     name: str
     transport: Transport = "stdio"
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    command: tuple[str, ...] = field(default=(), repr=False)  # it may hold a key, as the next two may
+    url: str = field(default="", repr=False)
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     approve: bool = False
     trust_hints: bool = False
     start_timeout: float = START_TIMEOUT_SECONDS
@@ -136,7 +136,7 @@ class ServerConfig:
             files = [str(file) for file in find_command_files(arguments)]
             folder = [f"in {self._start_folder}"] if self._runs_local_module else []
             return " ".join([program, *files, *folder])
-        return strip_address(self.url)
+        return hide_secrets(self.url)
 
     @property
     def _start_folder(self) -> Path:
@@ -182,12 +182,6 @@ class ServerConfig:
         if default is None:
             raise UsageError(f"the MCP server {self.name} needs the environment variable {name}, which is not set")
         return default
-
-
-def strip_address(url: str) -> str:
-    """Return an address without what may be a key: user, query, and long codes in the path."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{LONG_CODE.sub('…', parts.path)}"
 
 
 def is_server_target(target: object) -> bool:

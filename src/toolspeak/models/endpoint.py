@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import NO_QUIRKS, Quirks
@@ -85,10 +86,13 @@ class Endpoint:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = field(default="", compare=False)
 
+    def __repr__(self) -> str:
+        return f"Endpoint({self.name!r}, {hide_secrets(self.base_url)!r}, api={self.api!r})"
+
     @property
     def label(self) -> str:
         """Its name and address, with which error messages begin."""
-        return f"{self.name} at {self.base_url}"
+        return f"{self.name} at {hide_secrets(self.base_url)}"
 
     @property
     def root_url(self) -> str:

@@ -10,6 +10,7 @@ from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import CostFunction, HttpModel
 from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.validation import nearest
 from toolspeak.wire.api import ApiName
@@ -54,6 +55,8 @@ def resolve_model(
     if name.startswith(("http://", "https://")):
         return _at_address(name, environ, retry)
     where, colon, model = name.partition(":")
+    if model.startswith("//"):
+        raise UsageError(f"{hide_secrets(name)!r} is not an address of a model; write https://HOST/v1#MODEL")
     if where in SERVERS and model:
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
@@ -182,7 +185,7 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
     bare = "://" not in given  # a host, a port, or both
     if bare and given.count(":") > 1 and not given.startswith("["):
         given = f"[{given}]"
-    parts = _split_address(f"{usual.scheme}://{given}" if bare else given, f"{variable}={given}")
+    parts = _split_address(f"{usual.scheme}://{given}" if bare else given, f"{variable}={hide_secrets(given)}")
     host = CLIENT_HOSTS.get(parts.hostname or "", parts.hostname) or usual.hostname or ""
     port = parts.port or (usual.port if bare else None)
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
@@ -193,7 +196,7 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
 
 
 def _split_address(address: str, given: str) -> SplitResult:
-    """Split an http address. Errors quote `given`, as the user wrote it."""
+    """Split an http address. Errors quote `given`, which holds no secret."""
     try:
         parts = urlsplit(address)
         is_valid = parts.scheme in ("http", "https") and (parts.port is None or parts.port)
@@ -216,9 +219,9 @@ def _split_address(address: str, given: str) -> SplitResult:
 
 def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None) -> HttpModel:
     address, _, model = name.partition("#")
-    parts = _split_address(address, address)
+    parts = _split_address(address, hide_secrets(address))
     if not parts.hostname:
-        raise UsageError(f"{name!r} is not an address; write https://HOST/v1#MODEL")
+        raise UsageError(f"{hide_secrets(address)!r} is not an address; write https://HOST/v1#MODEL")
     base_url = address.rstrip("/") if parts.path.rstrip("/") else f"{parts.scheme}://{parts.netloc}/v1"
     where, server = _find_server(base_url) or (parts.netloc, UNKNOWN_SERVER)
     variable = server.key_variable or "TOOLSPEAK_API_KEY"
@@ -256,6 +259,8 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
     address = str(client.base_url).rstrip("/")
     if library == "anthropic" and not address.endswith("/v1"):
         address += "/v1"
+    if "@" in urlsplit(address).netloc:  # which errors would show
+        raise UsageError("the address of the client holds a user or a password; give the key with key=…")
     if getattr(client, "default_query", None):
         raise UsageError("the client adds a query to its addresses, which is not supported; give the address with at=…")
     # The user's own headers, the organisation, and the key.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from toolspeak.values.address import LONG_CODE
 from toolspeak.values.errors import UsageError
 
 PREFIX = "mcp:"
@@ -22,9 +23,6 @@ PREFIX = "mcp:"
 
 VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 """A word that stands for an environment variable: `${NAME}`, or `${NAME:-default}`."""
-
-LONG_CODE = re.compile(r"(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z0-9_-]{20,}")
-"""Letters and digits that may be a key."""
 
 _KEY_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
 _SCHEME = re.compile(r"\s*(?:bearer|basic)?\s*", re.IGNORECASE)
@@ -126,7 +124,8 @@ def may_hold_key(target: str, folder: Path) -> bool:
         words = split_command(target)
         return any(_has_key(word, after, folder) for word, after in zip(words, (*words[1:], ""), strict=True))
     parts = urlsplit(text)
-    values = [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
+    user = parts.username or "" if parts.password is None else parts.password  # a token may stand alone
+    values = [user, *(value for _, value in parse_qsl(parts.query))]
     return any(map(_strip_variables, values)) or LONG_CODE.search(_strip_variables(parts.path)) is not None
 
 

@@ -2,11 +2,11 @@
 
 import json
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
+from toolspeak.values.address import HIDDEN, hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 
@@ -199,5 +199,9 @@ def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
 
 
 def hide_password(model: str) -> str:
-    """Return the name of a model without the password that its address may hold."""
-    return re.sub(r"(?<=://)[^/@]*@", "…@", model)
+    """Return the name of a model without the secrets that its address may hold."""
+    if "://" not in model:
+        return model
+    address, mark, name = model.partition("#")
+    shown = hide_secrets(address)
+    return shown if shown.endswith(HIDDEN) else shown + mark + name  # what follows may be the rest of a password

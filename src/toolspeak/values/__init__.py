@@ -16,6 +16,7 @@ and `spec.py`: nearly everything else in the package is about these three.
     coercion.py      arguments brought into the form of their schema
     attachments.py   images and files for messages of the user
     escaping.py      escapes for characters that are obeyed or hidden instead of shown
+    address.py       addresses as they may be shown, without passwords and keys
     log.py           the log: `logging.getLogger("toolspeak")`
     package.py       the version, and names that are imported at their first use
 
