@@ -24,6 +24,7 @@ from toolspeak.mcp.connection import Definition
 from toolspeak.reading.control_tokens import break_tokens
 from toolspeak.tools.signature import TOOL_NAME
 from toolspeak.values.errors import UsageError
+from toolspeak.values.escaping import reveal
 from toolspeak.values.spec import Effect, Schema, ToolSpec, map_subschemas
 
 PINNED_KEYS = ("title", "description", "inputSchema", "outputSchema", "annotations")
@@ -50,10 +51,9 @@ def format_changes(old: Mapping[str, Mapping[str, Any]], changed: Mapping[str, M
     """Return the difference between tools as they were accepted and as they are, line by line and whole."""
     lines: list[str] = []
     for name, tool in changed.items():
-        heading = name if name.isprintable() else json.dumps(name)
-        lines.append(f"{heading}:" if name in old else f"{heading} (new):")
+        lines.append(f"{name}:" if name in old else f"{name} (new):")
         lines += [f"  {line}" for line in _compare(list(_write_lines(old.get(name, {}))), list(_write_lines(tool)))]
-    return lines
+    return [reveal(line, keeps_lines=False) for line in lines]
 
 
 def shorten_changes(lines: Sequence[str]) -> str:
