@@ -20,15 +20,14 @@ from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
-from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
+from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match, reveal
 
 _UNSAFE_IN_PROSE = re.compile(f"[{UNSAFE_CHARS}]|[{JOINERS}]")
-_UNSAFE_IN_LINE = re.compile(f"[{UNSAFE_CHARS}{JOINERS}\\t\\n]")
 
 
 def escape_line(text: str) -> str:
-    r"""Return the text as one line: as `escape_controls`, with line feeds and tabs as `\n` and `\t`."""
-    return _UNSAFE_IN_LINE.sub(escape_match, text)
+    r"""Return the text as one line in which nothing is hidden, with line feeds and tabs as `\n` and `\t`."""
+    return reveal(text, keeps_lines=False)
 
 
 def join_lines(text: str) -> str:

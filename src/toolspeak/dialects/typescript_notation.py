@@ -30,7 +30,8 @@ def format_tools(specs: Sequence[ToolSpec]) -> str:
 
 def _format_signature(spec: ToolSpec) -> str:
     types = "".join(
-        f"type {name} = {format_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items()
+        f"type {definition_name(name)} = {format_type(schema)}\n"
+        for name, schema in spec.parameters.get("$defs", {}).items()
     )
     about = _format_comment(spec.description)
     head = f"{types}{about}\n{identifier(spec.name)}(" if about else f"{types}{identifier(spec.name)}("
@@ -40,7 +41,7 @@ def _format_signature(spec: ToolSpec) -> str:
 
 
 def _format_comment(text: str) -> str:
-    lines = [line.strip() for line in text.strip().replace("*/", "* /").split("\n")]
+    lines = [line.strip() for line in text.strip().replace("*/", "* /").splitlines()]
     return "/** {} */".format("\n * ".join(lines)) if text.strip() else ""
 
 

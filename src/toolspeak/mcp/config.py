@@ -68,11 +68,13 @@ class OAuthClient:
         client_id: The id; empty if the program registers itself.
         client_secret: The secret, if the server gave one.
         callback_port: The port to which the browser comes back after a login; 0 for any free one.
+        issuer: The authorization server that the client is registered at, by its own name; empty if that is not said.
     """
 
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
     callback_port: int = 0
+    issuer: str = ""
 
 
 @frozen
@@ -172,7 +174,10 @@ class ServerConfig:
             cwd=expand(self.cwd) if self.cwd else None,
             headers={name: expand(value) for name, value in self.headers.items()},
             oauth=replace(
-                self.oauth, client_id=expand(self.oauth.client_id), client_secret=expand(self.oauth.client_secret)
+                self.oauth,
+                client_id=expand(self.oauth.client_id),
+                client_secret=expand(self.oauth.client_secret),
+                issuer=expand(self.oauth.issuer),
             ),
         )
 
@@ -284,11 +289,13 @@ def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) ->
 
 def _read_oauth(value: Any, where: str) -> OAuthClient:
     table = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
-    texts = [table.get(key, "") for key in ("clientId", "clientSecret")]
+    texts = [table.get(key, "") for key in ("clientId", "clientSecret", "issuer")]
     port = table.get("callbackPort", 0)
     if "" in table or not all(isinstance(each, str) for each in texts) or type(port) is not int or port < 0:
-        raise UsageError(f"{where}: oauth is an object with the texts clientId and clientSecret and a callbackPort")
-    return OAuthClient(client_id=texts[0], client_secret=texts[1], callback_port=port)
+        raise UsageError(
+            f"{where}: oauth is an object with the texts clientId, clientSecret and issuer and a callbackPort"
+        )
+    return OAuthClient(client_id=texts[0], client_secret=texts[1], callback_port=port, issuer=texts[2])
 
 
 def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
