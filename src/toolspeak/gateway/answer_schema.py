@@ -32,17 +32,14 @@ from toolspeak.values.spec import (
     resolve_reference,
 )
 from toolspeak.values.validation import (
-    FREE_STEPS,
-    STEPS_PER_NODE,
     TOO_MANY_COMBINATIONS,
-    TooManySteps,
-    count_nodes,
     describe,
     format_key,
     format_value,
     get_item_schema,
     is_of_type,
 )
+from toolspeak.values.work_budget import FREE_STEPS, STEPS_PER_NODE, TooManySteps, count_nodes
 from toolspeak.wire.fields import FieldError
 
 ANSWER = "answer"
