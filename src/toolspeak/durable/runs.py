@@ -214,6 +214,12 @@ class RunHandle:
 
 T = TypeVar("T")
 
+MAX_PRIORITY = 2**31 - 1
+"""The highest priority of a run, and the lowest one below zero: what every database stores."""
+
+MAX_DEADLINE_SECONDS = 10_000_000_000
+"""The latest deadline of a run, in seconds from its start."""
+
 PRUNE_LIMIT = 500
 """How many runs are deleted in one transaction."""
 
@@ -321,8 +327,10 @@ class Runs:
         """
         if not isinstance(cast("object", prompt), str | Message | None):
             raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
-        if deadline is not None and deadline < 0:
-            raise UsageError("a deadline is a number of seconds from now")
+        if abs(priority) > MAX_PRIORITY:
+            raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
+        if deadline is not None and not 0 <= deadline <= MAX_DEADLINE_SECONDS:
+            raise UsageError(f"a deadline is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
         request = encode_request(prompt, options)
         new = NewRun(
             run_id=hashlib.sha256(f"key {key}".encode()).hexdigest()[:ID_CHARS]
