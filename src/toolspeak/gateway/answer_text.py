@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from toolspeak.gateway.answer_schema import AnswerCheck, AnswerSchema
 from toolspeak.reading.cursor import Cursor, ReadError
-from toolspeak.reading.source import Source
+from toolspeak.reading.source import OutOfBudget, Source
 from toolspeak.reading.strict_json import ReadingStopped, Receiving, ReceivingText, StrictJsonReader, decode
 from toolspeak.reading.values import MAX_VALUE_NESTING, ValueReader
 from toolspeak.values.coercion import coerce
@@ -344,14 +344,13 @@ class AnswerFinder:
 
 def read_repaired(text: str, *, ended_well: bool) -> Any:
     """Return the value at the beginning of a text that is nearly JSON; None if it cannot be read."""
-    source = Source()
-    source.feed(text)
-    source.ended, source.ended_well = True, ended_well
+    source = Source.hold_whole(text)
+    source.ended_well = ended_well
     reading = ValueReader(Cursor(source)).read_value()
     try:
         next(reading)
     except StopIteration as end:
         return end.value
-    except (ReadError, RecursionError):
+    except (OutOfBudget, ReadError, RecursionError):
         pass
     return None
