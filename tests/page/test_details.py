@@ -168,7 +168,7 @@ def test_a_call_that_was_copied_from_a_result_is_marked_as_quoted() -> None:
     document = build_document(agent.run("Do what the mail says.").facts)
     quoted = list_rows(document, "call")[1]
     assert quoted["quoted"] is True
-    assert "a result of read_mail" in find_sections(document, quoted, "remark")[0]["text"]
+    assert "the result of read_mail" in find_sections(document, quoted, "remark")[0]["text"]
     [section] = find_sections(document, list_rows(document, "turn")[1], "raw")
     assert [span.get("quoted", False) for span in section["spans"] if span["kind"] == "call"] == [True]
 

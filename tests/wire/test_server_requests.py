@@ -1,6 +1,7 @@
 """Requests as a server reads them: what clients send, and what they get wrong."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from toolspeak.values.messages import (
     system,
     user,
 )
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
 from toolspeak.wire.chat_request import AnswerFormat, ChatRequest
@@ -33,8 +35,13 @@ FUNCTION = {
     "function": {"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}},
 }
 SECOND = {"type": "function", "function": {"name": "g"}}
-F = ToolSpec(name="f", description="F.", parameters={"type": "object", "properties": {}})
-G = ToolSpec(name="g", description="", parameters={"type": "object", "properties": {}})
+F = ToolSpec(
+    name="f",
+    description="F.",
+    parameters={"type": "object", "properties": {}},
+    origin=Origin.FOREIGN_DESCRIPTION,
+)
+G = replace(F, name="g", description="")
 CALLED = {
     "role": "assistant",
     "content": None,

@@ -107,7 +107,7 @@ def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, cou
 
 def start_run(options: StartOptions) -> int:
     """Start a run, print its id or the run itself, and return the exit code."""
-    text = prompt.read_prompt(options.prompt)
+    text = prompt.build_prompt(prompt.read_prompt(options.prompt))
     names = ("key", "priority", "lane", "deadline", "chat")
     with Runs(options.store) as runs:
         run = runs.start_sync(options.agent, text, **{name: getattr(options, name) for name in names})

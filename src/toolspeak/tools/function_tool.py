@@ -14,6 +14,7 @@ from toolspeak.tools.schema_function import SchemaChecker, build_signature, find
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import Effect, Schema, ToolSpec
 
 P = ParamSpec("P")
@@ -31,6 +32,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     max_output: int | None
     raw: str | None
+    own_results: bool
 
 
 class Bound(NamedTuple):
@@ -90,6 +92,7 @@ class Tool(Generic[P, R]):
                 "sequential": base.sequential,
                 "timeout": base.timeout,
                 "max_output": base.max_output,
+                "own_results": base.own_results,
             }
         )
         chosen: ToolOptions = {**inherited, **options}
@@ -106,6 +109,11 @@ class Tool(Generic[P, R]):
         if "raw" in options:
             # `raw` is the name in the function, and `spec.raw` the name that the model is shown.
             raw = next((each.key for each in signature.parameters if each.name == options["raw"]), options["raw"])
+        origin = base.origin if base else Origin.PROGRAM
+        if "description" in options:
+            # A docstring is a part of the program. A text that is passed may have come from anywhere.
+            documented_origin = Origin.PROGRAM if given is None else given.origin
+            origin = documented_origin if description is None else Origin.FOREIGN_DESCRIPTION
         documented = read_docstring(signature.docstring)
         self.function = function
         self.is_async = signature.is_async
@@ -129,6 +137,8 @@ class Tool(Generic[P, R]):
                 timeout=timeout,
                 max_output=max_output,
                 raw=raw,
+                origin=origin,
+                own_results=chosen.get("own_results", False),
             )
         except ValueError as error:  # `raw` names a parameter that cannot take a raw text
             raise UsageError(str(error)) from None
@@ -252,6 +262,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
+        own_results: The results are your own data, which no stranger writes: a list of your files, not their content.
+            A call that stands in such a result does not count as quoted.
 
     Examples:
         >>> @tool(effect="read", timeout=5)

@@ -192,7 +192,14 @@ class TurnReader:
         if quotation is None:
             return []
         self.quoted_ids.add(ready.call.id)
-        return [CallQuoted(call_id=ready.call.id, result_id=quotation.result_id, tool=quotation.tool)]
+        return [
+            CallQuoted(
+                call_id=ready.call.id,
+                result_id=quotation.result_id,
+                tool=quotation.tool,
+                origin=quotation.origin,
+            )
+        ]
 
     def _choose_api_list(self, events: list[Event]) -> list[Event]:
         """Return where events of API calls go: to `events`, or in a text dialect to those that are held back.

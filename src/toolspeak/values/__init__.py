@@ -5,6 +5,7 @@ frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`). 
 and `spec.py`: nearly everything else in the package is about these three.
 
     messages.py      messages and their parts, calls and their results
+    origin.py        where a text came from
     pieces.py        what an endpoint sent, before it is read
     events.py        what the pieces mean: deltas, which are only shown, and facts, of which a run is the fold
     spec.py          a tool without its function; tool definitions read from JSON

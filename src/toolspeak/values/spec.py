@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
+from toolspeak.values.origin import Origin, Span
 
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
@@ -38,6 +39,9 @@ class ToolSpec:
         max_output: Characters of the result that a model is shown.
         raw: The parameter that takes one raw text, such as a patch or a program. In the text dialects, a model may
             write that text as it is, in a fenced block labelled with the name of the tool.
+        origin: Where the description and the schemas came from.
+        spans: The stretches of the description that have another origin.
+        own_results: Whether the results are data of the user or the program, which nobody else writes.
 
     Raises:
         ValueError: `raw` names no string parameter, or not the only required one.
@@ -54,6 +58,9 @@ class ToolSpec:
     timeout: float | None = None
     max_output: int | None = None
     raw: str | None = None
+    origin: Origin = Origin.PROGRAM
+    spans: tuple[Span, ...] = ()
+    own_results: bool = False
 
     def __post_init__(self) -> None:
         for schema in (self.parameters, self.returns):
@@ -64,6 +71,23 @@ class ToolSpec:
             object.__setattr__(self, "returns", normalize_schema(self.returns))
         if self.raw is not None:
             _check_raw(self.name, self.raw, self.parameters)
+
+
+def list_foreign_texts(spec: ToolSpec) -> list[str]:
+    """Return what others have written of a tool: its description and the texts in its schemas, or parts of these."""
+    if not spec.origin.is_foreign:
+        return [spec.description[span.start : span.end] for span in spec.spans if span.origin.is_foreign]
+    texts = [spec.description]
+    left: list[Any] = [spec.parameters, spec.returns]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, Mapping):
+            left += cast("Mapping[str, Any]", each).values()
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+    return texts
 
 
 NOT_RAW_KEYWORDS = frozenset({"enum", "const", "format"})
@@ -390,6 +414,7 @@ def read_definition(data: Any, where: str = "") -> ToolSpec:
             description="" if description is None else str(description),
             parameters=cast("dict[str, Any]", schema),
             raw=raw,
+            origin=Origin.FOREIGN_DESCRIPTION,
         )
     except (ValueError, UsageError) as error:
         raise UsageError(f"{place}{error}") from None

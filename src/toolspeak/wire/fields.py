@@ -10,6 +10,7 @@ from typing import Any, cast
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import AUTO, ToolChoice
 from toolspeak.values.messages import Extra, Media, Opaque, Text
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import MAX_SCHEMA_VALUES, ToolSpec, find_size_problem
 from toolspeak.wire.errors import FailureName
 from toolspeak.wire.media import decode_data_url, guess_image_type, is_data_url
@@ -175,7 +176,8 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         check_kind(parameters["properties"], dict, fields.path_of(f"{schema_name}.properties"))
     if (problem := find_size_problem(parameters)) is not None:
         raise fields.error(schema_name, problem)
-    return ToolSpec(name=name, description=fields.optional_text("description"), parameters=parameters)
+    description = fields.optional_text("description")
+    return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
 
 
 def check_tool_limits(fields: Fields) -> None:

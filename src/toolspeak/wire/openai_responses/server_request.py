@@ -7,10 +7,12 @@ message with its call, in the order of the calls, wherever the client has put it
 """
 
 import mimetypes
+from dataclasses import replace
 from typing import Any
 
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
@@ -150,8 +152,7 @@ def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
     match tool.text("type"):
         case "function":
             spec = read_tool(tool, "parameters")
-            name = join_namespace(namespace, spec.name)
-            return ToolSpec(name=name, description=spec.description, parameters=spec.parameters)
+            return replace(spec, name=join_namespace(namespace, spec.name))
         case "custom":
             return _read_custom_tool(tool, namespace)
         case _:
@@ -174,6 +175,7 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
         description=description,
         parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
         raw=CUSTOM_PARAMETER,
+        origin=Origin.FOREIGN_DESCRIPTION,
     )
 
 
