@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from tests.cli.commands import Done, run_command
 from tests.cli.terminal import ENTER, environment, terminal
 from tests.models.server import Server, plays
@@ -191,4 +192,31 @@ def test_modules_in_the_folder_do_not_shadow_others(tmp_path: Path, server: Serv
         assert (done.returncode, done.stdout, [*tmp_path.glob("*.ran")]) == (0, "Yes.\n", []), done.stderr
     called = start(tmp_path, "call", "mine", "go")
     assert str(tmp_path) not in called.stdout
+    assert [*tmp_path.glob("*.ran")] == []
+
+
+OPTIONAL_MODULES = "brotli brotlicffi h2 trio socksio a2wsgi backports cryptography org watchfiles".split()
+"""Modules that libraries import if they are there, and that are not installed with toolspeak."""
+
+
+@each_case(
+    "words",
+    {
+        "a file elsewhere that imports a library": ["tools", "{home}/mine.py"],
+        "a server elsewhere": ["tools", "mcp:http://127.0.0.1:9/mcp"],
+        "a module of the folder that imports a library": ["call", "here", "go"],
+        "a worker": ["worker", "nowhere_at_all:agents", "--store", "sqlite:///{home}/runs.db"],
+        "a reader": ["conformance", "--reader", "{home}/mine.py:nothing"],
+    },
+)  # fmt: skip
+def test_optional_modules_of_libraries_are_not_taken_from_the_folder(tmp_path: Path, words: list[str]):
+    home, folder = tmp_path / "home", tmp_path / "home" / "folder"
+    folder.mkdir(parents=True, exist_ok=True)
+    for module in OPTIONAL_MODULES:
+        (folder / f"{module}.py").write_text(
+            f"open({str(tmp_path)!r} + '/{module}.ran', 'w').close()\nraise ImportError"
+        )
+    for place in (home / "mine.py", folder / "here.py"):
+        place.write_text('import aiohttp, httpx2, anyio\n\n\ndef go() -> str:\n    """Go."""\n    return "gone"\n')
+    start(folder, *(word.replace("{home}", str(home)) for word in words))
     assert [*tmp_path.glob("*.ran")] == []

@@ -1,8 +1,6 @@
 """Which settings of a project count: those of a trusted one, and harmless ones; and who may have written its file."""
 
-import importlib.util
 import os
-import py_compile
 from pathlib import Path
 
 import pytest
@@ -137,7 +135,7 @@ def test_the_library_reads_no_project_unless_told(folder: Path, tmp_path: Path, 
 
 def test_a_decision_ends_with_any_change(folder: Path, environ: dict[str, str]):
     write(folder, 'tools = ["t.py:f", "box/", "bag", "later.py"]')
-    for name in ("t.py", "box/a.py", "box/pkg/_b.py", "bag/c.py"):
+    for name in ("t.py", "box/a.py", "box/pkg/__init__.py", "box/pkg/_b.py", "bag/c.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x = 1")
     project = find_project(folder, environ).file
@@ -155,18 +153,6 @@ def test_a_decision_ends_with_any_change(folder: Path, environ: dict[str, str]):
     again = find_project(folder / "box", environ).file
     assert again is not None
     assert find_decision(again, environ=environ) is None
-
-
-def test_compiled_code_that_python_does_not_check_is_part_of_the_fingerprint(folder: Path, environ: dict[str, str]):
-    write(folder, 'tools = ["t.py"]')
-    source = folder / "t.py"
-    source.write_text("x = 1")
-    before = fingerprint(folder, environ)
-    py_compile.compile(str(source))
-    assert fingerprint(folder, environ) == before
-    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
-    assert Path(importlib.util.cache_from_source(str(source))).is_file()
-    assert fingerprint(folder, environ) != before
 
 
 def test_other_parts_of_a_pyproject_may_change(folder: Path, environ: dict[str, str]):
