@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +155,8 @@ def _is_offered(name: str) -> bool:
     """Whether a name is that of an installed module, or that a package offers tools under; nothing is imported."""
     if is_installed(name.partition(".")[0]):
         return True
+    from importlib.metadata import entry_points  # imported with the first target that is no module
+
     return bool(entry_points(group=name)) or name in list_plugin_names("toolspeak.toolboxes")
 
 

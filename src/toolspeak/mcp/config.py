@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from toolspeak.settings.files import cache_folder
 from toolspeak.settings.resolver import resolve_command
 from toolspeak.settings.server_targets import (
     LONG_CODE,
@@ -188,6 +189,17 @@ class ServerConfig:
         if default is None:
             raise UsageError(f"the MCP server {self.name} needs the environment variable {name}, which is not set")
         return default
+
+
+def distrust_compiled_files(config: ServerConfig) -> ServerConfig:
+    """Return the configuration of a project's server with a place for compiled Python files that is the user's own.
+
+    Python believes a compiled file in the `__pycache__` of a project if it has the time and the size of the source.
+    """
+    words = [expand_variables(word, os.environ) for word in config.command]
+    if config.transport != "stdio" or resolve_command(words, Path(config.home)).kind == "package":
+        return config
+    return replace(config, env={"PYTHONPYCACHEPREFIX": str(cache_folder() / "compiled"), **config.env})
 
 
 def strip_address(url: str) -> str:

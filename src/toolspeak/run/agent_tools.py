@@ -70,7 +70,7 @@ def collect_tools(tools: Tools, listing: "Listing | None" = None) -> AgentTools:
 
 def _search_sources(tools: Tools, listing: "Listing | None") -> AgentTools:
     """Collect tools from modules, files and folders, and from MCP servers, with what is imported only for these."""
-    from toolspeak.mcp.config import is_server_target, read_target
+    from toolspeak.mcp.config import distrust_compiled_files, is_server_target, read_target
     from toolspeak.mcp.server_tools import ServerTools
     from toolspeak.mcp.user_servers import build_server_tools
     from toolspeak.tools.discovery import discover_listed
@@ -90,7 +90,10 @@ def _search_sources(tools: Tools, listing: "Listing | None") -> AgentTools:
         if isinstance(each, ServerTools):
             servers.append(each)
         elif isinstance(each, Path | str) and is_server_target(each):
-            servers.append(build_server_tools(read_target(each)))
+            configs = read_target(each)
+            if listing is not None:
+                configs = [distrust_compiled_files(config) for config in configs]
+            servers.append(build_server_tools(configs))
         elif isinstance(each, ModuleType | Path | str):
             boxes.append(discover_listed(each, listing))
             found += boxes[-1]

@@ -219,7 +219,9 @@ def _read_project(
         table, where = cast("dict[str, Any]", own), f"{path} [tool.toolspeak]"
         hashed = json.dumps(table, sort_keys=True, default=str).encode()  # the rest of the file changes often
     values = read_settings(table, path, where, environ)
-    listing = list_code(values.get("tools", ()), where, project=path.parent, environ=environ)
+    weights = (str(values.get("model", "")).removeprefix("local:"), str(values.get("local.adapter") or ""))
+    files = [Path(each) for each in weights if Path(each).is_absolute()]
+    listing = list_code(values.get("tools", ()), where, project=path.parent, weights=files, environ=environ)
     for file in listing.named:
         if file.exists() and (reason := find_other_writer(file)) is not None:
             return SkippedFile(path=path, reason=f"it names {file} as tools: {reason}")

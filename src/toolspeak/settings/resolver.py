@@ -90,7 +90,7 @@ class Listing:
         servers: The MCP servers.
         modules: The targets that are names of installed modules and plugins.
         notes: What cannot be said by names of files, in words.
-        seen: A hash of when the files beyond `MAX_TOOL_FILES` were last written; empty if there are none.
+        seen: A hash of when weights and the files beyond `MAX_TOOL_FILES` were last written; empty if there are none.
         is_complete: Whether all files are in the list. If not, a decision about them cannot be kept.
     """
 
@@ -120,22 +120,30 @@ class Listing:
 
 
 def list_code(
-    targets: Sequence[str], where: str, *, project: Path | None = None, environ: Environ | None = None
+    targets: Sequence[str],
+    where: str,
+    *,
+    project: Path | None = None,
+    weights: Iterable[Path] = (),
+    environ: Environ | None = None,
 ) -> Listing:
     """List what targets run and where they send. Paths in them are absolute.
 
     Args:
         targets: The targets, such as those of the setting `tools`.
         where: The place of the targets, for errors.
+        weights: Files of weights, which are too large to be read.
         project: The folder of the project whose settings name them; None if the user named them.
         environ: The environment variables; by default those of this process.
 
     Raises:
-        UsageError: The targets have more than `MAX_TOOL_FILES` Python files, or a folder cannot be read.
+        UsageError: The targets have more than `MAX_TOOL_FILES` Python files.
     """
     lister = _Lister(where, project, os.environ if environ is None else environ)
     for target in targets:
         lister.add_target(target)
+    for file in weights:
+        lister.add_weights(file)
     return lister.finish()
 
 
@@ -200,6 +208,9 @@ class _Lister:
         else:
             self._modules.append(target)
             self._add_module(str(path).partition(".")[0])
+
+    def add_weights(self, file: Path) -> None:
+        self._seen[str(file)] = _describe_state(Path(os.path.realpath(file)))
 
     # Python tools
 
@@ -557,12 +568,13 @@ def _list_importable(folder: Path) -> Iterator[Path]:
 
 
 def walk(folder: Path, *, skip_installed: bool = True) -> Iterator[Path]:
-    """Yield the files in a folder and in those below it. Links to folders are followed once.
+    """Yield the files in a folder and in those below it. Links to folders are followed once. What cannot be read is
+    left out, since it cannot be run either.
 
     `skip_installed` leaves out environments with installed packages, and hidden folders.
     """
     seen = set[str]()
-    for parent, folders, names in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
+    for parent, folders, names in os.walk(folder, followlinks=True):
         if (real := os.path.realpath(parent)) in seen:
             folders.clear()
             continue
@@ -579,10 +591,6 @@ def _is_left_out(parent: str, name: str, *, skip_installed: bool) -> bool:
     )
 
 
-def _raise_unreadable(error: OSError) -> None:
-    raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
-
-
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
@@ -591,11 +599,11 @@ def _exists(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a regular file; None for anything else: reading a pipe could wait for ever."""
+    """Return the content of a regular file; None if it cannot be read, or is a pipe, which could be waited for."""
     try:
         return path.read_bytes() if path.is_file() else None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    except (OSError, ValueError):
+        return None
 
 
 def _hash_content(content: bytes | None) -> str:
