@@ -146,7 +146,7 @@ def tools(
         "call_timeout": call_timeout,
         "on_progress": on_progress,
         **({} if name is None else {"name": name}),
-        **({} if cwd is None else {"cwd": str(cwd)}),
+        **({} if cwd is None else {"cwd": str(cwd), "home": ""}),
     }
     return build_server_tools(
         [

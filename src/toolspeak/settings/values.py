@@ -4,11 +4,14 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from toolspeak.values.address import HIDDEN, hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
+
+if TYPE_CHECKING:
+    from toolspeak.settings.resolver import Listing
 
 ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 """Whether calls that need approval are refused, shown to the user, or approved."""
@@ -115,6 +118,7 @@ class Settings:
         endpoints: The defined endpoints by name.
         origins: The file or environment variable that each setting came from; defaults have no entry.
         ignored: Settings in the files of projects that do not count, and why.
+        listing: What the tools of a project run; None if the tools are not those of a project.
     """
 
     model: str = "local"
@@ -129,6 +133,7 @@ class Settings:
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     ignored: tuple[IgnoredSettings, ...] = ()
+    listing: "Listing | None" = None
 
     def origin(self, setting: str) -> str:
         """Return the origin of a setting, by its full name such as `limits.turns`."""
