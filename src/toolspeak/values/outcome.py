@@ -9,6 +9,9 @@ from toolspeak.values.messages import Arguments, Json, Message, ToolCall, ToolRe
 
 T_co = TypeVar("T_co", covariant=True)
 
+MAX_LINE_CHARS = 100
+"""Characters of a call in a printed outcome."""
+
 
 @frozen
 class CallRecord:
@@ -78,3 +81,21 @@ class Outcome(Generic[T_co]):
     agent: str = ""
     run_id: str = ""
     compacted: Compacted | None = None
+
+    def __str__(self) -> str:
+        """The answer, a line for each call, and a line about the run. `repr` has all of it."""
+        calls = (f"{_shorten(_describe_call(each))}\n" for each in self.calls)
+        stop = f"{self.stop_reason}: {self.detail}" if self.detail else self.stop_reason
+        tokens = f"{self.usage.input_tokens} tokens read, {self.usage.output_tokens} written"
+        return f"{self.text}\n{''.join(calls)}[{stop}; {tokens}]".lstrip("\n")
+
+
+def _describe_call(record: CallRecord) -> str:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in record.arguments.items())
+    result = repr(record.output) if record.error is None else record.error
+    return f"{record.name}({arguments}) -> {result}"
+
+
+def _shorten(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
