@@ -55,8 +55,10 @@ class AgentTools:
         return self.load()
 
 
-def collect_tools(tools: Tools) -> AgentTools:
+def collect_tools(tools: Tools | AgentTools) -> AgentTools:
     """Collect tools from what an agent was given. Places are searched, and no server is started."""
+    if isinstance(tools, AgentTools):
+        return tools
     if isinstance(tools, Toolbox):
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):

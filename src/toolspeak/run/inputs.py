@@ -390,6 +390,7 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
             f"unexpected keyword argument {unknown[0]!r}; known are: output, output_optional, {', '.join(names)}"
         )
     check_callback(options.get("record"), "record", "each fact")
+    check_callback(options.get("approve"), "approve", "a call")
 
 
 def check_tracer(tracer: TracerOption) -> "Tracing | None":
