@@ -53,6 +53,7 @@ from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, RunO
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
@@ -277,7 +278,7 @@ class Agent(BaseAgent[T_co]):
         *,
         prompt: Callable[..., Any] | None = None,
         effect: Effect = "idempotent",
-        approve: bool = False,
+        approve: bool | ApprovalRule = False,
         timeout: float | None = SUB_AGENT_TIMEOUT_SECONDS,
     ) -> Tool[..., Any]:
         """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
@@ -305,7 +306,7 @@ class Agent(BaseAgent[T_co]):
         """
         return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
 
-    def as_handoff(self, name: str, description: str = "", *, approve: bool = False) -> Tool[..., Any]:
+    def as_handoff(self, name: str, description: str = "", *, approve: bool | ApprovalRule = False) -> Tool[..., Any]:
         """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
 
         This agent goes on with its own models, system prompt and tools. The limits and the type of the answer stay

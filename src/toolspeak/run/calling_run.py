@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.loop import State
-from toolspeak.run.approvals import Approver, call_function
+from toolspeak.run.approvals import Approver, ask_function
 from toolspeak.run.barrier import CommitBarrier, Durability
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import DELTAS
@@ -125,8 +125,8 @@ class OuterCall(NamedTuple):
         if outer is None:
             return None
 
-        async def approve(call: ToolCall) -> bool | str:
-            return await call_function(outer, self.rename(call))
+        async def approve(call: ToolCall, context: Context[Any]) -> bool | str:
+            return await ask_function(outer, self.rename(call), context)
 
         return approve
 
