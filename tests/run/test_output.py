@@ -157,7 +157,7 @@ def test_an_answer_beside_other_calls_waits_for_them(answer_is_first: bool, dial
 def test_an_answer_beside_a_call_that_failed_is_not_taken(other: tuple[str, dict[str, str]], dialect: str):
     first = ("final_answer", {"name": "Oslo", "people": 1})
     script = [calls(("look", {"what": "Oslo"}), other, first), calls(GIVEN)]
-    outcome = play(Agent(ScriptedModel(script), [look, fail], dialect=dialect), output=Place)
+    outcome = play(Agent(ScriptedModel(script, on_tool_error="tell"), [look, fail], dialect=dialect), output=Place)
     assert outcome.output == OSLO
     refused = [made for made in outcome.calls if made.error and made.error.startswith(REFUSED)]
     assert [made.name for made in refused] == ["final_answer"]

@@ -25,6 +25,7 @@ from toolspeak.run.inputs import (
     Choice,
     System,
     ToolChooser,
+    ToolErrorChoice,
     TracerOption,
     build_approvals,
     build_choice,
@@ -41,6 +42,7 @@ from toolspeak.run.inputs import (
     check_system,
     check_timeout,
     check_tool_budget,
+    check_tool_error_choice,
     check_tracer,
     choose_run_tools,
     find_start,
@@ -132,6 +134,7 @@ class Agent(BaseAgent[T_co]):
         summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        on_tool_error: ToolErrorChoice | None = None,
         tool_budget: int | None = None,
         code: bool | SandboxLimits = False,
         tracer: TracerOption = None,
@@ -163,6 +166,9 @@ class Agent(BaseAgent[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            on_tool_error: What an exception in a tool does, other than a `ToolError`: `"tell"` tells the model, and the
+                run goes on; `"raise"` ends the run with it. By default the model object decides: a `ScriptedModel`
+                raises, all others tell.
             tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
                 many for it, the model is shown those that the prompt may be about, and finds the others.
             code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
@@ -186,6 +192,7 @@ class Agent(BaseAgent[T_co]):
         self._token_rates = TokenRates()
         self.tool_timeout, self.tool_budget = check_timeout(tool_timeout), check_tool_budget(tool_budget)
         self.code, self.tracing = check_code(code), check_tracer(tracer)
+        self.on_tool_error = check_tool_error_choice(on_tool_error, self.model)
         self._given: dict[str, Any] = {
             "model": self.models,
             "tools": self._tools,
@@ -201,6 +208,7 @@ class Agent(BaseAgent[T_co]):
             "summarize": summarize,
             "deps": deps,
             "tool_timeout": tool_timeout,
+            "on_tool_error": on_tool_error,
             "tool_budget": tool_budget,
             "code": code,
             "tracer": tracer,
@@ -494,4 +502,5 @@ class Agent(BaseAgent[T_co]):
             Compactor(self._token_rates, self.summarize),
             approve,
             streams=watched or gains,
+            raises_tool_errors=self.on_tool_error == "raise",
         )

@@ -49,6 +49,7 @@ class Speaker:
         compactor: Compacts the conversation when it becomes too long.
         approve: Asked about calls that need an approval; without it, the run pauses.
         streams: Whether messages are requested as streams.
+        raises_tool_errors: Whether the run ends with what a function raises, instead of telling the model.
         quotations: What finds quoted calls, by the names of dialects.
     """
 
@@ -57,6 +58,7 @@ class Speaker:
     compactor: "Compactor"
     approve: Approver | None
     streams: bool
+    raises_tool_errors: bool = False
     quotations: dict[str, "QuotationFinder"] = field(default_factory=dict[str, "QuotationFinder"])
 
     @property

@@ -1,10 +1,10 @@
 """The result of a run: its answer, its calls, its messages and its facts."""
 
 from dataclasses import field
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
 from toolspeak.values.events import Compacted, Fact, StopReason, Usage
-from toolspeak.values.frozen import frozen
+from toolspeak.values.frozen import ToolspeakError, frozen
 from toolspeak.values.messages import Arguments, Json, Message, ToolCall, ToolResult
 
 T_co = TypeVar("T_co", covariant=True)
@@ -49,6 +49,11 @@ class CallRecord:
         return self.result.error
 
 
+def is_tool_bug(error: BaseException | None) -> TypeGuard[Exception]:
+    """Whether a function raised something that was not meant for the model, as a `ToolError` is."""
+    return isinstance(error, Exception) and not isinstance(error, ToolspeakError)
+
+
 @frozen
 class Outcome(Generic[T_co]):
     """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
@@ -81,6 +86,11 @@ class Outcome(Generic[T_co]):
     agent: str = ""
     run_id: str = ""
     compacted: Compacted | None = None
+
+    @property
+    def errors(self) -> int:
+        """How many calls failed by a mistake in a tool (`is_tool_bug`). Those before a run was resumed do not count."""
+        return sum(is_tool_bug(each.exception) for each in self.calls)
 
     def __str__(self) -> str:
         """The answer, a line for each call, and a line about the run. `repr` has all of it."""
