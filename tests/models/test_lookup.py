@@ -13,7 +13,7 @@ from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import load, save_calibrated_dialect
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import ProviderError, UsageError
 
 KEYS = {
     "OPENAI_API_KEY": "sk-o",
@@ -105,7 +105,11 @@ def test_every_server_is_found_by_its_name():
 
 WRONG = {
     "": "names no endpoint",
-    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; write openai:NAME, openai-responses:NAME, anthropic:NAME",
+    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; did you mean openai:gpt-5.1?",
+    "claude-sonnet-5": "did you mean anthropic:claude-sonnet-5?",
+    "lokal": "did you mean local?",
+    "olama": "did you mean ollama:NAME?",
+    "banana": "'banana' names no endpoint that is known; write openai:NAME, openai-responses:NAME, anthropic:NAME",
     "openai": "'openai' names an endpoint and no model; write openai:NAME",
     "openai:": "names an endpoint and no model",
     "opnai:gpt-5.1": "did you mean openai:gpt-5.1?",
@@ -164,6 +168,25 @@ def test_a_model_said_in_full():
     assert connect("openai:gpt-5.1", key="k").endpoint.base_url == "https://api.openai.com/v1"
     assert connect("ollama:gemma3").dialect == "python"
     assert connect("a/b#c", at="http://127.0.0.1:9/v1").model == "a/b#c"
+
+
+def test_a_name_with_its_endpoint_says_the_api_and_the_key_of_an_address(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-key")
+    made = connect("anthropic:claude-x", at="http://127.0.0.1:9")
+    endpoint = made.endpoint
+    assert (made.model, endpoint.api, endpoint.key) == ("claude-x", "anthropic", "secret-key")
+    assert (endpoint.base_url, endpoint.leaks_calls) == ("http://127.0.0.1:9/v1", True)
+    assert connect("gemma3:4b", at="http://127.0.0.1:9/v1").model == "gemma3:4b"
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-5.1", "anthropic:claude-x", "https://api.openai.com/v1#gpt-5.1"])
+def test_a_hosted_model_without_a_key_is_not_asked(name: str, monkeypatch: pytest.MonkeyPatch):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ProviderError, match=r"needs a key; set (OPENAI|ANTHROPIC)_API_KEY \(nothing was sent\)"):
+        Agent(name).run("Hi.")
+    assert not connect("openai:x", headers={"Authorization": "Bearer k"}).endpoint.lacks_key
+    assert not connect("openai:x", at="http://127.0.0.1:9/v1").endpoint.lacks_key
 
 
 # What the user has configured

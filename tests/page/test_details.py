@@ -34,7 +34,7 @@ def find_sections(document: RunDocument, row: dict[str, Any], kind: str) -> list
 
 @pytest.fixture(scope="module")
 def weather() -> RunDocument:
-    model = ScriptedModel(TWO_CITIES, dialect="python")
+    model = ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell")
     return build_document(Agent(model, tools=[get_weather, convert]).run("How is the weather in Paris?").facts)
 
 

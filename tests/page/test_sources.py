@@ -46,7 +46,7 @@ def test_a_folder_lists_its_records_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:
-    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell"), tools=[get_weather, convert])
     path = tmp_path / "plain.jsonl"
     path.write_text(codec.dump_facts(agent.run("How is the weather in Paris?").facts))
     source = RecordFiles(path)
@@ -121,7 +121,7 @@ def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begu
 
 
 def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
-    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell"), tools=[get_weather, convert])
     facts = agent.run("How is the weather in Paris?").facts
     path = tmp_path / "log.sqlite"
     with ConversationStore(path) as store:

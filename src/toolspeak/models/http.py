@@ -12,6 +12,7 @@ from toolspeak.models.profiles import is_text_only
 from toolspeak.models.request_encoder import PieceRestorer, RequestEncoder
 from toolspeak.models.sender import RequestDeadline, Sender
 from toolspeak.values.address import hide_secrets
+from toolspeak.values.errors import ProviderError
 from toolspeak.values.events import Usage
 from toolspeak.values.messages import Media
 from toolspeak.values.pieces import Piece
@@ -151,8 +152,11 @@ class HttpModel:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
 
-        path, body, is_broken = self._encoder.encode(request)
         endpoint = self.endpoint
+        if endpoint.lacks_key and self._sender is None:
+            cure = f"set {endpoint.key_variable}" if endpoint.key_variable else "give it with connect(…, key=…)"
+            raise ProviderError(f"{endpoint.label} needs a key; {cure} (nothing was sent)", status=401)
+        path, body, is_broken = self._encoder.encode(request)
         schedule = transport.RetrySchedule(endpoint.retry)
         total = endpoint.retry.total_timeout
         ends_at = None if total is None else asyncio.get_running_loop().time() + total

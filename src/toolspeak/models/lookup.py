@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
-from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.endpoint import KEY_HEADERS, Endpoint, RetryPolicy
 from toolspeak.models.http import CostFunction, HttpModel
 from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
@@ -29,7 +29,12 @@ CLIENT_HEADERS = ("x-stainless-", "accept", "content-type", "user-agent", "anthr
 REQUEST_PATHS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 """What requests add to the base address. An address that is copied from a manual may end in it."""
 
-KEY_HEADERS = {"authorization", "x-api-key"}
+FAMILY_ENDPOINTS = {
+    "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic", "gemini": "gemini",
+    "grok": "xai", "deepseek": "deepseek", "mistral": "mistral", "codestral": "mistral", "qwen": "ollama",
+    "llama": "ollama", "gemma": "ollama", "phi": "ollama",
+}  # fmt: skip
+"""Where a model is likely to be meant whose name has no endpoint, by how the name begins."""
 
 
 def resolve_model(
@@ -62,7 +67,12 @@ def resolve_model(
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
     known = (*SERVERS, *other_endpoints)
-    if not colon:
+    family = next((each for each in FAMILY_ENDPOINTS if where.lower().startswith(each)), None)
+    if not colon and family is not None:
+        cure = f"did you mean {FAMILY_ENDPOINTS[family]}:{name}?"
+    elif not colon and (similar := nearest(name, (*known, "local"), likeness=0.7)):
+        cure = f"did you mean {similar}{'' if similar == 'local' else ':NAME'}?"
+    elif not colon:
         cure = f"write {NAME_FORMS}"
     elif similar := nearest(where, known, likeness=0.7):
         cure = f"did you mean {similar}:{model or 'NAME'}?"
@@ -86,7 +96,8 @@ def connect(
     """Return a model behind an endpoint of your choice. No request is sent.
 
     Args:
-        name: The name, in one of the forms of `Agent`; with `at`, only the model's own name.
+        name: The name, in one of the forms of `Agent`. With `at` it may be the model's own name alone;
+            `anthropic:NAME` also says which API the address has, and which key it is sent.
         at: An address that ends in `/v1`, or an `openai` or `anthropic` client whose address, key and headers are used.
         api: The API of the endpoint, if it differs from the one that the name or the address implies.
         key: The API key, instead of the one in the environment.
@@ -112,7 +123,7 @@ def connect(
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
-        found = resolve_model(f"{at}#{name}", retry=retry)
+        found = _at_given_address(name, at, retry)
     else:
         found = _from_client(at, name, key, retry)
     endpoint = found.endpoint
@@ -138,11 +149,29 @@ def _check_headers(headers: object) -> None:
             )
 
 
+def _at_given_address(name: str, address: str, retry: RetryPolicy | None) -> HttpModel:
+    where, _, model = name.partition(":")
+    if where not in SERVERS or not model:
+        return resolve_model(f"{address}#{name}", retry=retry)
+    found = _at_address(address, os.environ, retry).endpoint  # which checks the address
+    return _on_known_server(where, SERVERS[where], model, os.environ, retry, at=found.base_url)
+
+
 def _on_known_server(
-    where: str, server: ServerProfile, model: str, environ: Mapping[str, str], retry: RetryPolicy | None
+    where: str,
+    server: ServerProfile,
+    model: str,
+    environ: Mapping[str, str],
+    retry: RetryPolicy | None,
+    *,
+    at: str | None = None,
 ) -> HttpModel:
-    base_url = _base_url(server, environ)
+    base_url = at or _base_url(server, environ)
     is_usual = base_url == server.base_url
+    if at:
+        origin = "the address that was given"
+    else:
+        origin = f"the profile of {where}" if is_usual else f"the environment variable {server.url_variable}"
     endpoint = _make_endpoint(
         server,
         retry,
@@ -153,7 +182,8 @@ def _on_known_server(
         key_variable=server.key_variable,
         vendor=where,
         leaks_calls=server.leaks_calls or not is_usual,  # at another address, any server may answer
-        origin=f"the profile of {where}" if is_usual else f"the environment variable {server.url_variable}",
+        needs_key=is_usual and base_url.startswith("https:"),
+        origin=origin,
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 
@@ -235,6 +265,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         key_variable=variable,
         vendor=where,
         leaks_calls=server.leaks_calls,
+        needs_key=base_url == server.base_url and base_url.startswith("https:"),
         origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))

@@ -56,11 +56,13 @@ class AgentTools:
         return self.load()
 
 
-def collect_tools(tools: Tools, listing: "Listing | None" = None) -> AgentTools:
+def collect_tools(tools: Tools | AgentTools, listing: "Listing | None" = None) -> AgentTools:
     """Collect tools from what an agent was given. Places are searched, and no server is started.
 
     Of a project's folder, only the files of `listing` are loaded.
     """
+    if isinstance(tools, AgentTools):
+        return tools
     if isinstance(tools, Toolbox):
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
