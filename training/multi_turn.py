@@ -93,11 +93,7 @@ def load_scripts(half: Half) -> list[Script]:
             id=row["id"],
             requests=tuple(message["content"] for turn in row["question"] for message in turn),
             # They change one state, so calls run one after the other.
-            tools=tuple(
-                replace(convert_function(doc), sequential=True)
-                for name in row["involved_classes"]
-                for doc in docs[name]
-            ),
+            tools=tuple(replace(each, sequential=True) for name in row["involved_classes"] for each in tools[name]),
             truth=tuple(map(tuple, right[row["id"]])),
             row=row,
         )

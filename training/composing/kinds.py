@@ -465,33 +465,17 @@ def phone(talk: Talk, prefix: str) -> Drawn:
     return words, f"{prefix}{area}{first}{second}"
 
 
-def list_code_forms(letters: int, length: int) -> list[tuple[str, str]]:
-    """List the forms of a code of letters and digits: what a description says of it, and how it is written."""
-    half, what = length // 2, "the letter" if letters == 1 else "the letters"
-    if letters:
-        return [
-            (f"{what} in upper case, a hyphen, {length} digits", "{a}-{b}"),
-            (f"{what} in upper case and {length} digits, nothing between", "{a}{b}"),
-            (f"{what} in lower case and {length} digits", "{small}{b}"),
-            (f"the {length} digits, a slash, {what} in upper case", "{b}/{a}"),
-            (f"only the {length} digits, without {what}", "{b}"),
-        ]
-    return [
-        (f"{length} digits, without spaces or dots", "{b}"),
-        (f"{half} digits, a hyphen and the other {length - half} digits", "{first}-{second}"),
-        (f"{length + 3} digits, filled up with zeros in front", "000{b}"),
-    ]
-
-
 def write_code(form: str, front: str, figures: str) -> str:
     half = len(figures) // 2
     return form.format(a=front, small=front.lower(), b=figures, first=figures[:half], second=figures[half:])
 
 
 def choose_code_form(rng: random.Random, letters: Sequence[str], length: int) -> tuple[Schema, Any]:
-    rule, form = rng.choice(list_code_forms(len(letters[0]), length))
-    example = write_code(form, "KRT"[: len(letters[0])], "9174063528"[:length])
-    return {"description": f": {rule}, e.g. {example}"}, (form,)
+    count, half = len(letters[0]), length // 2
+    rule, form = rng.choice(WORDS["code_forms"]["letters" if count else "digits"])
+    what = "the letter" if count == 1 else "the letters"
+    rule = rule.format(what=what, length=length, half=half, rest=length - half, filled=length + 3)
+    return {"description": f": {rule}, e.g. {write_code(form, 'KRT'[:count], '9174063528'[:length])}"}, (form,)
 
 
 @parameter(choose_code_form, type="string")

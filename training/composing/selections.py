@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 from composing.records import (
-    HISTORY_KINDS,
     LABEL,
+    PHRASES,
     Call,
     Domain,
     Record,
@@ -31,10 +31,9 @@ from composing.records import (
     make_record,
     say_value,
 )
-from composing.tables import expect, read_table, write_set
+from composing.tables import expect, write_set
 from composing.talk import capitalise, join_words
 
-PHRASES = read_table("selections-words")
 ENGLISH: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3")
 ABROAD: list[Domain] = load_entries(Domain, "german", "french", "spanish")
 REPEATS: list[Repeat] = load_entries(Repeat, "repeats")
@@ -289,8 +288,8 @@ class SetComposer(Chooser):
         super().__init__(domain, rng)
         self._order = rng.sample([domain.ident, LABEL, *self.fields], len(self.fields) + 2)
         self._listing = self._spelling.add_paging(domain.listing, self._paging)
-        self._role_tools = domain.make_role_tools()
-        self._history = domain.make_history_tool()
+        self._role_tools = domain.make_tools("role") if domain.role else []
+        [self._history] = domain.make_tools("history")
         if domain.role:
             self._order.append(domain.role_number)
 
@@ -457,7 +456,7 @@ class SetComposer(Chooser):
         choose = self.rng.choice
         records, choice = self.draw(choose([self.best, self.best_under, self.best_other]))
         scope, leads = choose(self.domain.scopes), choose(PHRASES["history_leads"])
-        lead, kind, (words, limit) = choose(leads), choose(HISTORY_KINDS), choose(PHRASES["limits"])
+        lead, kind, (words, limit) = choose(leads), choose(PHRASES["history_kinds"]), choose(PHRASES["limits"])
         said = {key: value for key, value in (("kind", kind), ("limit", limit)) if f"{{{key}}}" in lead}
         request = begin(lead.format(np=self._say(choice, scope), kind=kind, limit=words))
         ident = next(iter(self._history.parameters))
