@@ -35,8 +35,7 @@ BUDGETS = (700, 1_000, 1_500)
 CALLING = ("single", "several", "parallel", "nested", "messy")
 """The categories in which something is called in answer to one message. They are drawn equally often."""
 
-REFUSED_SHARE = 0.3
-"""The share of questions in which nothing is to be called."""
+REFUSED_SHARE = 0.3  # the share of questions in which nothing is to be called
 
 TWIN_LIKENESS = 0.5
 """Two tools are taken for twins if they share so much of the words of their names and first sentences."""

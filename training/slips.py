@@ -45,8 +45,7 @@ SYNONYMS = {
 Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
 """Lets a call of a question go wrong, in a dialect; returns None where that cannot be done."""
 
-ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
-"""What the template writes after an answer in the history."""
+ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"  # what the template writes after an answer in the history
 
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""

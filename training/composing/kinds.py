@@ -36,8 +36,7 @@ from composing.talk import (
 
 Schema = dict[str, Any]
 
-Drawn = tuple[str, Any]
-"""The words for a value, and the value."""
+Drawn = tuple[str, Any]  # the words for a value, and the value
 
 Form = Callable[..., tuple[Schema, Any]]
 """Draws what a set wants: what the schema says of it, and what that means to the function that draws values."""

@@ -16,17 +16,10 @@ from composing.kinds import Drawn, Slot, make_slots
 from composing.tables import describe_tool, read_table, write_set
 from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first, pick
 
-SAID_SHARE = 0.4
-"""How often an optional value is said."""
-
-TWO_SHARE = 0.14
-"""How often two pieces of a sentence are left out."""
-
-MOST_TOOLS = 6
-"""How many tools the larger set of a field has at most."""
-
-MAX_DRAWS = 500
-"""How often values are drawn until what is left out is not said elsewhere."""
+SAID_SHARE = 0.4  # how often an optional value is said
+TWO_SHARE = 0.14  # how often two pieces of a sentence are left out
+MOST_TOOLS = 6  # how many tools the larger set of a field has at most
+MAX_DRAWS = 500  # how often values are drawn until what is left out is not said elsewhere
 
 Call = dict[str, Any]
 Question = dict[str, Any]
@@ -34,8 +27,7 @@ Question = dict[str, Any]
 PIECE = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
 """A piece of a sentence that can be left out, with what is said in its place."""
 
-PLACE = re.compile(r"{(\w+)(?::([12]))?}")
-"""The place of a value; `{bike:2}` is that of the second of two calls."""
+PLACE = re.compile(r"{(\w+)(?::([12]))?}")  # the place of a value; `{bike:2}` is that of the second of two calls
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,12 @@ Record = dict[str, Any]
 Call = dict[str, Any]
 
 PHRASES = read_table("selections-words")
-
-LABEL = "label"
-"""The field with the name of a record."""
-
+LABEL = "label"  # the field with the name of a record
 DIGITS = "0123456789"
 POOLS = {"#": DIGITS, "@": "ABCDEFGHKLMNPRSTUVWX", "%": "0123456789abcdef"}
 """What the marks of a pattern of ids stand for."""
 
-OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")
-"""The first words of scopes that belong to the noun."""
+OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")  # the first words of scopes that belong to the noun
 
 
 @dataclass(frozen=True)

@@ -46,22 +46,15 @@ ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 
-MAX_DRAWS = 300
-"""How often records are drawn until what is asked has one answer."""
-
+MAX_DRAWS = 300  # how often records are drawn until what is asked has one answer
 MAX_RECORDS = 12
 
 EARLIER_SHARE = 0.5
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
-NAMED_MISS_SHARE = 0.35
-"""How often what is not there is one record that is asked for by its name."""
-
-FOLLOW_SHARE = 0.2
-"""How often a request is about a list that was told before."""
-
-SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-"""How a value of a past order is changed."""
+NAMED_MISS_SHARE = 0.35  # how often what is not there is one record that is asked for by its name
+FOLLOW_SHARE = 0.2  # how often a request is about a list that was told before
+SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}  # how a value of a past order is changed
 
 Turn = dict[str, Any]
 Question = dict[str, Any]
@@ -87,8 +80,7 @@ class Choice:
         return " ".join(each for each in parts if each)
 
 
-Kind = Callable[[list[Record]], Choice | None]
-"""A way to choose."""
+Kind = Callable[[list[Record]], Choice | None]  # a way to choose
 
 
 class Chooser:

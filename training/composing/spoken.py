@@ -38,23 +38,12 @@ from composing.talk import (
 )
 
 SIZES = (1, 2, 3, 4, 5, 6)
-
-OPTIONAL_SHARE = 0.4
-"""How often an optional part of a sentence is said."""
-
-FIX_SHARE = 0.22
-"""How often a value is corrected in mid-sentence."""
-
-PAIR_SHARE = 0.45
-"""How often a tool that can be asked for twice is."""
-
-PAIR_FIX_SHARE = 0.5
-"""How often a value of one of the two calls is corrected."""
-
+OPTIONAL_SHARE = 0.4  # how often an optional part of a sentence is said
+FIX_SHARE = 0.22  # how often a value is corrected in mid-sentence
+PAIR_SHARE = 0.45  # how often a tool that can be asked for twice is
+PAIR_FIX_SHARE = 0.5  # how often a value of one of the two calls is corrected
 NUMBER = r"\d+|" + "|".join(sorted({word for words in (*TEENS.values(), *TENS.values()) for word in words[1:]}))
-
-NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"
-"""Two numbers that only a mark keeps apart."""
+NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"  # two numbers that only a mark keeps apart
 
 Call = dict[str, Any]
 

@@ -26,8 +26,7 @@ from composing.talk import (
     say_one_of,
 )
 
-Stay = tuple[str, date, int]
-"""The words for a stay, the first night and the number of nights."""
+Stay = tuple[str, date, int]  # the words for a stay, the first night and the number of nights
 
 
 @several
@@ -238,8 +237,7 @@ def party(
     return Slot(schemas, draw, is_fixable=False, optional=optional)
 
 
-GROWN = 30
-"""The age that counts for a grown-up whose age is not said."""
+GROWN = 30  # the age that counts for a grown-up whose age is not said
 
 
 def list_ages(talk: Talk, ages: Sequence[int]) -> str:

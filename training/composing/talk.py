@@ -288,7 +288,9 @@ def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False, is_range
     minutes = [0, 0, 15, 30, 30, 45, 45] + ([] if is_range else [10, 20, 40, 50])
     minute = talk.rng.choice(minutes) if hour < high else 0
     if talk.rng.random() < 0.3:
-        return say_digits(talk, hour, minute), hour * 60 + minute
+        pm, twelve = "pm" if hour > 11 else "am", (hour - 1) % 12 + 1
+        name = "digits_of_hour" if minute == 0 else "digits_of_time"
+        return say(talk, name, hour=hour, minute=minute, twelve=twelve, pm=pm), hour * 60 + minute
     talk.values += 1
     later = hour + 1 if hour in (17, 18, 19) and minute > 30 else hour
     part = next(name for end, name in WORDS["parts_of_hours"][talk.lang] if later < end)
@@ -298,12 +300,6 @@ def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False, is_range
     if hour == 12 and minute == 0:
         return say(talk, "noon"), 720
     return say_clock(talk, hour, minute, f" {part}" if part else ""), hour * 60 + minute
-
-
-def say_digits(talk: Talk, hour: int, minute: int) -> str:
-    pm, twelve = "pm" if hour > 11 else "am", (hour - 1) % 12 + 1
-    name = "digits_of_hour" if minute == 0 else "digits_of_time"
-    return say(talk, name, hour=hour, minute=minute, twelve=twelve, pm=pm)
 
 
 def say_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
