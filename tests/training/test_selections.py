@@ -23,10 +23,10 @@ SAMPLE = 25
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = tmp_path_factory.mktemp("selections") / "selections.jsonl"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("ENGLISH", "ABROAD"):
-            patch.setattr(compose_selections, name, sample(getattr(compose_selections, name), 5))
-        make_pairs.write_lines(written, compose_selections.compose(11))
+    english = [each for each in compose_selections.DOMAINS if each.lang == "en"]
+    abroad = [each for each in compose_selections.DOMAINS if each.lang != "en"]
+    domains = [*sample(english, 5), *sample(abroad, 5)]
+    make_pairs.write_lines(written, compose_selections.compose(11, domains))
     return written
 
 
@@ -74,7 +74,7 @@ def test_numbers_of_a_reply_are_those_that_were_shown(path: Path):
 
 
 def test_a_tie_is_not_chosen_from():
-    domain = compose_selections.ENGLISH[0]
+    domain = compose_selections.DOMAINS[0]
     chooser = compose_selections.Chooser(domain, random.Random(3))
     best = domain.bests[0]
     assert best.pick == "min"
@@ -86,7 +86,7 @@ def test_a_tie_is_not_chosen_from():
 
 
 def test_the_best_under_a_condition_is_not_the_best_of_all():
-    chooser = compose_selections.Chooser(compose_selections.ENGLISH[2], random.Random(5))
+    chooser = compose_selections.Chooser(compose_selections.DOMAINS[2], random.Random(5))
     for _ in range(20):
         records, choice = chooser.draw(chooser.best_under)
         [first] = chooser.rank(records, choice.best)

@@ -109,8 +109,8 @@ def several(make: Callable[..., Slot]) -> Callable[..., Slot]:
     return make
 
 
-def clean(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral_value() else float(number)
+def clean(number: Decimal | float) -> int | float:
+    return int(number) if number == int(number) else float(number)
 
 
 # Texts, choices and flags
@@ -180,7 +180,7 @@ def number(talk: Talk, values: Sequence[Any]) -> Drawn:
 
 @parameter(type="number")
 def decimal(talk: Talk, low: float, high: float) -> Drawn:
-    number = clean(Decimal(repr(round(talk.rng.uniform(low, high), talk.rng.choice([0, 1])))))
+    number = clean(round(talk.rng.uniform(low, high), talk.rng.choice([0, 1])))
     return str(number), number
 
 

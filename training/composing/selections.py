@@ -34,8 +34,7 @@ from composing.records import (
 from composing.tables import expect, write_set
 from composing.talk import capitalise, join_words
 
-ENGLISH: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3")
-ABROAD: list[Domain] = load_entries(Domain, "german", "french", "spanish")
+DOMAINS: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3", "german", "french", "spanish")
 REPEATS: list[Repeat] = load_entries(Repeat, "repeats")
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
@@ -588,11 +587,11 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
         yield ask_next(turns, [spelling.call(repeat.order, arguments)])
 
 
-def compose(seed: int) -> Iterator[dict[str, Any]]:
+def compose(seed: int, domains: Sequence[Domain] = DOMAINS) -> Iterator[dict[str, Any]]:
     """Yield the lines of the suite: sets of tools, each followed by its questions."""
     rng = random.Random(seed)
-    spare = [Spelling("snake", each.key).tool(other) for each in (*ENGLISH, *ABROAD) for other in each.others]
-    for domain in (*ENGLISH, *ABROAD):
+    spare = [Spelling("snake", each.key).tool(other) for each in domains for other in each.others]
+    for domain in domains:
         is_english = domain.lang == "en"
         first = rng.randrange(len(STYLES))
         for place in range(ENGLISH_SETS if is_english else ABROAD_SETS):

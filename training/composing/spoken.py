@@ -241,19 +241,10 @@ def say_today(talk: Talk, is_system: bool) -> str:
         names = {"weekday": WEEKDAYS["en"][today.weekday()], "month": MONTHS["en"][today.month - 1]}
         return talk.rng.choice(ways).format(today=today, short=names["weekday"][:3], **names)
     name, month = WEEKDAYS[talk.lang][today.weekday()], MONTHS[talk.lang][today.month - 1]
-    return say(
-        talk,
-        "today",
-        today=today,
-        front=f"{name}, " if has_weekday else "",
-        name=f"{name} " if has_weekday else "",
-        short=f"{name[:3]} " if has_weekday else "",
-        small=f"{name[:3].lower()} " if has_weekday else "",
-        month=month,
-        small_month=month[:3].lower(),
-        n=day_number(talk, today.day),
-        ordinal=ordinal(today.day),
-    )
+    forms = {"front": f"{name}, ", "name": f"{name} ", "short": f"{name[:3]} ", "small": f"{name[:3].lower()} "}
+    named = {key: form if has_weekday else "" for key, form in forms.items()}
+    numbered = {"n": day_number(talk, today.day), "ordinal": ordinal(today.day)}
+    return say(talk, "today", today=today, month=month, small_month=month[:3].lower(), **named, **numbered)
 
 
 def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[str, bool]:
