@@ -93,10 +93,7 @@ def add_gradients(model: Any, rows: Sequence[Row], padding_token: int, device: A
 def compute_loss(model: Any, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """Return the loss of the tokens of all answers. Only for these the scores of all words are computed."""
     hidden = model.model(
-        input_ids=tensors["tokens"],
-        attention_mask=tensors["mask"],
-        position_ids=tensors["positions"],
-        use_cache=False,
+        input_ids=tensors["tokens"], attention_mask=tensors["mask"], position_ids=tensors["positions"], use_cache=False
     ).last_hidden_state
     following = tensors["labels"][:, 1:]
     is_answer = following != IGNORED

@@ -14,7 +14,7 @@ from typing import Any
 
 from composing.kinds import Drawn, Slot, make_slots
 from composing.tables import describe_tool, read_table, write_set
-from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first, pick
+from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first
 
 SAID_SHARE = 0.4  # how often an optional value is said
 TWO_SHARE = 0.14  # how often two pieces of a sentence are left out
@@ -205,8 +205,8 @@ def is_later(job: Job, key: str, drawn: Mapping[str, tuple[str, Any]]) -> bool:
 def style(twins: Twins, rng: random.Random) -> tuple[str, str]:
     """Give both requests the same tone."""
     kind, talk = rng.random(), Talk(rng, twins.lang)
-    opening = pick(talk, WORDS["twin_openings"]) if 0.5 < kind < 0.66 else ""
-    closing = pick(talk, WORDS["twin_closings"]) if 0.6 < kind < 0.75 else ""
+    opening = talk.pick(WORDS["twin_openings"]) if 0.5 < kind < 0.66 else ""
+    closing = talk.pick(WORDS["twin_closings"]) if 0.6 < kind < 0.75 else ""
     texts = [f"{opening}{each}{closing}" for each in (twins.whole, twins.lacking)]
     if kind > 0.82:
         named = [str(value[0]) for call in twins.calls for value in call["arguments"].values()]
