@@ -66,8 +66,11 @@ KINDS: dict[str, Callable[..., Slot]] = {}
 """The kinds that tables name: each takes the chance of a set, the name of a parameter, and what its table has."""
 
 
-def make_slots(values: Mapping[str, Mapping[str, Any]], rng: random.Random) -> dict[str, Slot]:
-    """Make the slots of a tool for one set; a name that ends in `?` is that of an optional parameter."""
+def make_slots(values: Mapping[str, Mapping[str, Any]], rng: random.Random | None = None) -> dict[str, Slot]:
+    """Make the slots of a tool; a name that ends in `?` is that of an optional parameter.
+
+    Only kinds of which each set wants another form need the chance of a set.
+    """
     names = {key: key.rstrip("?") for key in values}
     return {name: KINDS[values[key]["kind"]](rng, name, **values[key]) for key, name in names.items()}
 

@@ -61,13 +61,10 @@ class Topic:
         return {"name": self.name, "arguments": {name: value for name, (_, value) in drawn.items()}}
 
 
-def load_topic(entry: Mapping[str, Any]) -> Topic:
-    rng = random.Random()  # nothing is drawn with it: of these kinds, all sets want the same
-    return Topic(**entry | {key: make_slots(entry.get(key, {}), rng) for key in ("required", "optional")})
-
-
 TABLE = read_table("topics")
-TOPICS = [load_topic(each) for each in TABLE["topics"]]
+TOPICS = [
+    Topic(**each | {key: make_slots(each.get(key, {})) for key in ("required", "optional")}) for each in TABLE["topics"]
+]
 
 
 class Composer:
