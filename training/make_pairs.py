@@ -246,11 +246,10 @@ def add_plain(suite: Suite, rng: random.Random) -> Suite:
     """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
     lines = (HERE / "plain.txt").read_text(encoding="utf-8").splitlines()
     chosen = rng.sample(list_toolsets(suite), -(-len(lines) // PLAIN_PER_SET))
-    added = [
-        Question(id=f"{PLAIN_PREFIX}{number:03}", category="talk", messages=(user(line),), tools=tools, reply=line)
-        for number, line in enumerate(lines)
-        for tools in [chosen[number // PLAIN_PER_SET]]
-    ]
+    added: list[Question] = []
+    for number, line in enumerate(lines):
+        name, tools = f"{PLAIN_PREFIX}{number:03}", chosen[number // PLAIN_PER_SET]
+        added.append(Question(id=name, category="talk", messages=(user(line),), tools=tools, reply=line))
     return replace(suite, questions=(*suite.questions, *added))
 
 
