@@ -79,10 +79,11 @@ def test_a_tie_is_not_chosen_from():
     best = domain.bests[0]
     assert best.pick == "min"
     records = [{best.name: value} for value in (4, 2, 2, 5)]
-    assert chooser.rank(records, best) is None
-    assert chooser.rank(records, best, 2) is None
     assert chooser.rank([*records, {best.name: 1}], best) == [{best.name: 1}]
-    assert chooser.rank([*records, {best.name: 1}], best, 2) is None  # the second could be either
+    # The first could be either of two, or a second one.
+    for drawn, count in ((records, 1), (records, 2), ([*records, {best.name: 1}], 2)):
+        with pytest.raises(compose_selections.UnclearError):
+            chooser.rank(drawn, best, count)
 
 
 def test_the_best_under_a_condition_is_not_the_best_of_all():
