@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from examples import LENGTH_MULTIPLE, encode
+from examples import LENGTH_MULTIPLE, encode, split_by_tokens
 from files import write_rows
 from torch.nn import functional
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
-
-COMPACTION_STEPS = 8
-"""After so many tokens, the answers that have ended are taken out of a batch, if they are many."""
-
+COMPACTION_STEPS = 8  # after so many tokens, the answers that have ended are taken out of a batch, if they are many
 COMPACTION_SHARE = 0.2
 
 
@@ -117,12 +114,7 @@ def answer_batches(
 ) -> Iterator[dict[int, list[int]]]:
     """Yield the tokens of answers by the places of their prompts, those of similar length together."""
     stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
-    batches: list[list[int]] = [[]]
-    for place in sorted(range(len(prompts)), key=lambda place: len(prompts[place])):
-        if batches[-1] and (len(prompts[place]) + max_tokens) * (len(batches[-1]) + 1) > batch_tokens:
-            batches.append([])
-        batches[-1].append(place)
-    for batch in filter(None, batches):
+    for batch in split_by_tokens(range(len(prompts)), lambda place: len(prompts[place]) + max_tokens, batch_tokens):
         answers = answer_batch(model, [prompts[place] for place in batch], stops, max_tokens)
         yield dict(zip(batch, answers, strict=True))
 

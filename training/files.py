@@ -1,6 +1,7 @@
 """The settings, and the files that the commands exchange: compressed, a row of JSON a line."""
 
 import gzip
+import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,11 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]], mode: str = "wt") -> 
     """Write rows, or append them with the mode `at`; return how many there were."""
     with gzip.open(path, mode, encoding="utf-8") as file:
         return sum(file.write(json.dumps(row, ensure_ascii=False) + "\n") > 0 for row in rows)
+
+
+def rank(text: str) -> float:
+    """Return a number between 0 and 1 that depends on a text alone, to choose a share of the data."""
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 16**8
 
 
 def find_answered(path: Path) -> set[str]:

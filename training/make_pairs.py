@@ -19,7 +19,6 @@ and nothing else: this is how a model learns the tools of one program.
 `FOLDER/built-in.gguf` is the adapter of the package, from which a training can go on.
 """
 
-import hashlib
 import random
 import re
 import shutil
@@ -33,7 +32,7 @@ from typing import Any, cast
 
 from composing import omissions, selections, spoken, topics
 from composing.tables import write_lines
-from files import read_settings, write_rows
+from files import rank, read_settings, write_rows
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips, write_answer
@@ -58,22 +57,15 @@ COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
 }
 """What composes the lines of suites of a seed, by the names of their files."""
 
-BUILT_IN_NAME = "built-in.gguf"
-"""The copy of the adapter of the package."""
-
+BUILT_IN_NAME = "built-in.gguf"  # the copy of the adapter of the package
 SYSTEM_END = "<|im_end|>\n"
-
-PLAIN_PER_SET = 3
-"""How many questions of `plain.txt` are asked with a set of tools."""
+PLAIN_PER_SET = 3  # how many questions of `plain.txt` are asked with a set of tools
 
 FEWER_TOOLS_GROUP = 2
 """How many questions share a prompt from which tools are left out: the tools of each of them must stay."""
 
-MAX_TOOLS = 16
-"""The number of tools up to which those of another set are added."""
-
-BFCL_SAMPLE = 100
-"""The questions of each category of BFCL in the sample; the others are in a file of their own."""
+MAX_TOOLS = 16  # the number of tools up to which those of another set are added
+BFCL_SAMPLE = 100  # the questions of each category of BFCL in the sample; the others are in a file of their own
 
 
 def make_target(question: Question, dialect_name: str) -> str:
@@ -216,10 +208,7 @@ def called_names(question: Question) -> set[str]:
 def make_group(
     prompts: Iterable[tuple[str, Question]], dialect_name: str, epoch: int, source: str, tools: Sequence[ToolSpec]
 ) -> dict[str, Any]:
-    """Return the group of questions whose prompts begin with the same system message.
-
-    Its rank is a number between 0 and 1 that depends on the names of the tools alone.
-    """
+    """Return the group of questions whose prompts begin with the same system message; the tools give it its rank."""
     systems: set[str] = set()
     examples: list[dict[str, str]] = []
     for prompt, question in prompts:
@@ -228,8 +217,7 @@ def make_group(
         examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
     [system] = systems
     names = ",".join(sorted(spec.name for spec in tools))
-    rank = int(hashlib.sha256(names.encode()).hexdigest()[:8], 16) / 16**8
-    group = {"epoch": epoch, "source": source, "toolset_rank": rank}
+    group = {"epoch": epoch, "source": source, "toolset_rank": rank(names)}
     return {**group, "dialect": dialect_name, "system": system, "examples": examples}
 
 
@@ -258,11 +246,10 @@ def add_plain(suite: Suite, rng: random.Random) -> Suite:
     """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
     lines = (HERE / "plain.txt").read_text(encoding="utf-8").splitlines()
     chosen = rng.sample(list_toolsets(suite), -(-len(lines) // PLAIN_PER_SET))
-    added = [
-        Question(id=f"{PLAIN_PREFIX}{number:03}", category="talk", messages=(user(line),), tools=tools, reply=line)
-        for number, line in enumerate(lines)
-        for tools in [chosen[number // PLAIN_PER_SET]]
-    ]
+    added: list[Question] = []
+    for number, line in enumerate(lines):
+        name, tools = f"{PLAIN_PREFIX}{number:03}", chosen[number // PLAIN_PER_SET]
+        added.append(Question(id=name, category="talk", messages=(user(line),), tools=tools, reply=line))
     return replace(suite, questions=(*suite.questions, *added))
 
 

@@ -50,19 +50,16 @@ from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall, ToolResult, user
 from toolspeak.values.spec import ToolSpec
 
-MAX_STEPS = 12
-"""The most messages of the model in one turn of the user."""
+MAX_STEPS = 12  # the most messages of the model in one turn of the user
 
 Half = Literal["tuned", "reported"]
 
-ERROR_START = "Error during execution: "
-"""What BFCL writes before the text of an error that a function raised."""
+ERROR_START = "Error during execution: "  # what BFCL writes before the text of an error that a function raised
 
 Steps = Sequence[Sequence[Sequence[str]]]
 """The calls of a conversation: for each turn of the user, for each message of the model, the calls that were run."""
 
-_checks = count(1)
-"""BFCL keeps its objects by a name, so each check needs another."""
+_checks = count(1)  # BFCL keeps its objects by a name, so each check needs another
 
 
 @dataclass(frozen=True)
@@ -93,11 +90,7 @@ def load_scripts(half: Half) -> list[Script]:
             id=row["id"],
             requests=tuple(message["content"] for turn in row["question"] for message in turn),
             # They change one state, so calls run one after the other.
-            tools=tuple(
-                replace(convert_function(doc), sequential=True)
-                for name in row["involved_classes"]
-                for doc in docs[name]
-            ),
+            tools=tuple(replace(each, sequential=True) for name in row["involved_classes"] for each in tools[name]),
             truth=tuple(map(tuple, right[row["id"]])),
             row=row,
         )

@@ -31,11 +31,6 @@ class Log:
             file.write(line + "\n")
 
 
-def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether a training is measured with a prompt: by its part, and by the dialect that its id names."""
-    return prompt["part"] in settings["measured"] and prompt["id"].split("/")[2] in settings["dialects"]
-
-
 def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
     """Have the model answer the prompts without tools, unless it has; return the good answers."""
     prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
@@ -58,7 +53,9 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     for name in names:
         chosen, answers_path = settings["runs"][name], folder / f"{name}.jsonl.gz"
         answered = find_answered(answers_path)
-        asked = [row for row in prompts if is_measured(row, chosen) and row["id"] not in answered]
+        measured = [row for row in prompts if row["part"] in chosen["measured"]]
+        spoken = [row for row in measured if row["id"].split("/")[2] in chosen["dialects"]]  # an id names its dialect
+        asked = [row for row in spoken if row["id"] not in answered]
         if not chosen["rank"]:
             answer_all(model, tokenizer, asked, answers_path, **options)
             continue
@@ -77,7 +74,7 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
                 read_gguf(folder / f"{chosen['begin']}.gguf", adapter)
             used = use_own(groups, own if chosen["own"] else {})
             train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
-            write_gguf(adapter_path, adapter, **named)
+            write_gguf(adapter_path, adapter.matrices(), alpha=chosen["alpha"], **named)
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)
         adapter.remove()

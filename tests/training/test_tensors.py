@@ -108,7 +108,7 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     with adapter.merged():
         assert train.compute_loss(model, tensors).item() == pytest.approx(after, rel=1e-4)
     path = tmp_path / "adapter.gguf"
-    lora.write_gguf(path, adapter, architecture="qwen2", name="tiny")
+    lora.write_gguf(path, adapter.matrices(), alpha=8, architecture="qwen2", name="tiny")
     for matrix in adapter.parameters:
         matrix.data.zero_()
     lora.read_gguf(path, adapter)
@@ -127,7 +127,7 @@ def test_the_mean_of_adapters_is_nearest_to_the_mean_of_their_weights(tmp_path: 
     for path in paths:
         a, b = (matrix + 0.1 * torch.randn(matrix.shape) for matrix in shared)
         products.append(b @ a)
-        lora.write_matrices(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
+        lora.write_gguf(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
     mean = sum(products) / 2
     share = lora.average(paths, tmp_path / "mean.gguf", alpha=8, architecture="qwen2", name="mean")
     found = lora.read_matrices(tmp_path / "mean.gguf")

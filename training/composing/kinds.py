@@ -20,24 +20,18 @@ from composing.talk import (
     TEENS,
     WORDS,
     Talk,
-    digits,
     join_words,
     list_plain_days,
     list_ways,
-    number_words,
-    pick,
-    say,
     say_duration,
     say_future,
-    say_one_of,
     say_past,
     say_time,
 )
 
 Schema = dict[str, Any]
 
-Drawn = tuple[str, Any]
-"""The words for a value, and the value."""
+Drawn = tuple[str, Any]  # the words for a value, and the value
 
 Form = Callable[..., tuple[Schema, Any]]
 """Draws what a set wants: what the schema says of it, and what that means to the function that draws values."""
@@ -72,8 +66,11 @@ KINDS: dict[str, Callable[..., Slot]] = {}
 """The kinds that tables name: each takes the chance of a set, the name of a parameter, and what its table has."""
 
 
-def make_slots(values: Mapping[str, Mapping[str, Any]], rng: random.Random) -> dict[str, Slot]:
-    """Make the slots of a tool for one set; a name that ends in `?` is that of an optional parameter."""
+def make_slots(values: Mapping[str, Mapping[str, Any]], rng: random.Random | None = None) -> dict[str, Slot]:
+    """Make the slots of a tool; a name that ends in `?` is that of an optional parameter.
+
+    Only kinds of which each set wants another form need the chance of a set.
+    """
     names = {key: key.rstrip("?") for key in values}
     return {name: KINDS[values[key]["kind"]](rng, name, **values[key]) for key, name in names.items()}
 
@@ -110,8 +107,8 @@ def several(make: Callable[..., Slot]) -> Callable[..., Slot]:
     return make
 
 
-def clean(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral_value() else float(number)
+def clean(number: Decimal | float) -> int | float:
+    return int(number) if number == int(number) else float(number)
 
 
 # Texts, choices and flags
@@ -139,7 +136,7 @@ def choice(talk: Talk, values: Any) -> Drawn:
     if not isinstance(values, Mapping):
         return text(talk, values)
     value = talk.rng.choice(list(values))
-    words = pick(talk, values[value])
+    words = talk.pick(values[value])
     talk.values += value not in words
     return words, value
 
@@ -149,7 +146,7 @@ def flag(talk: Talk, yes: str = "", no: str = "") -> Drawn:
     """Draw whether something is so, with the words for it; it is so where there are no words for the contrary."""
     value = not no or talk.rng.random() < 0.5
     words = yes if value else no
-    return pick(talk, words) if words else "", value
+    return talk.pick(words) if words else "", value
 
 
 @parameter(type="array", items={"type": "string"})
@@ -181,7 +178,7 @@ def number(talk: Talk, values: Sequence[Any]) -> Drawn:
 
 @parameter(type="number")
 def decimal(talk: Talk, low: float, high: float) -> Drawn:
-    number = clean(Decimal(repr(round(talk.rng.uniform(low, high), talk.rng.choice([0, 1])))))
+    number = clean(round(talk.rng.uniform(low, high), talk.rng.choice([0, 1])))
     return str(number), number
 
 
@@ -196,7 +193,7 @@ def reading(talk: Talk, low: int, high: int) -> Drawn:
     """Draw a counter with one decimal, written as the language does."""
     number = Decimal(talk.rng.randint(low * 10, high * 10)) / 10
     talk.values += talk.lang != "en"
-    return digits(talk, number, 1), clean(number)
+    return talk.digits(number, 1), clean(number)
 
 
 @parameter(type="integer", description=", in digits, e.g. 7300")
@@ -207,9 +204,9 @@ def large(talk: Talk, low: int = 1000, high: int = 50_000) -> Drawn:
         number = talk.rng.randrange(low + 50, min(high, 9950), 50)
         comma, point, space = (f"{number:,}".replace(",", each) for each in ",. ")
         short = f"{Decimal(number) / 1000:f}k" if number % 100 == 0 else comma
-        return say(talk, "large", number, comma=comma, point=point, space=space, short=short), number
+        return talk.say("large", number, comma=comma, point=point, space=space, short=short), number
     number, words = talk.rng.choice([each for each in WORDS["round"] if low <= each[0] <= high])
-    return pick(talk, words), number
+    return talk.pick(words), number
 
 
 def choose_rounding(rng: random.Random, unit: str, **_: Any) -> tuple[Schema, Any]:
@@ -265,11 +262,11 @@ def measure(talk: Talk, factor: str, said: str, values: Sequence[str], only: str
     number = Decimal(value)
     talk.values += factor != "1"
     if value in unit["spoken"] and (number < 1 or talk.rng.random() < 0.8):
-        words = pick(talk, unit["spoken"][value])
+        words = talk.pick(unit["spoken"][value])
     elif number == int(number) and number < 60 and talk.rng.random() < 0.4:
-        words = f"{number_words(talk.lang, int(number))} {list_ways(talk.lang, unit['words'])[0]}"
+        words = f"{talk.number_words(int(number))} {list_ways(talk.lang, unit['words'])[0]}"
     else:
-        words = f"{digits(talk, number)} {pick(talk, unit['words'])}"
+        words = f"{talk.digits(number)} {talk.pick(unit['words'])}"
     wanted = number * Decimal(factor.rstrip("~"))
     return words, clean(wanted.to_integral_value(ROUND_HALF_UP) if factor.endswith("~") else wanted)
 
@@ -286,11 +283,11 @@ def amount(talk: Talk, unit: str, said: str, values: Sequence[str], wanted: Sequ
     value = talk.rng.choice(values)
     talk.values += said != unit
     number = Decimal(value)
-    words = f"{digits(talk, number)} {pick(talk, ways)}"
+    words = f"{talk.digits(number)} {talk.pick(ways)}"
     if value in halves and talk.rng.random() < 0.6:
-        words = pick(talk, halves[value])
+        words = talk.pick(halves[value])
     elif number == number.to_integral_value() and number < 60 and talk.rng.random() < 0.35:
-        words = f"{number_words(talk.lang, int(number))} {list_ways(talk.lang, ways)[0]}"
+        words = f"{talk.number_words(int(number))} {list_ways(talk.lang, ways)[0]}"
     return words, clean(number * size / WORDS["units"][unit][0])
 
 
@@ -299,8 +296,8 @@ def height(talk: Talk, low: int = 2, high: int = 7) -> Drawn:
     """Draw a length that is said in feet and inches."""
     talk.values += 1
     feet, inches = talk.rng.randint(low, high), talk.rng.choice([2, 4, 6, 8, 10])
-    f, i = number_words(talk.lang, feet), number_words(talk.lang, inches)
-    words = say(talk, "height", feet=feet, inches=inches, f=f, i=i)
+    f, i = talk.number_words(feet), talk.number_words(inches)
+    words = talk.say("height", feet=feet, inches=inches, f=f, i=i)
     return words, clean(Decimal(feet * 30) + Decimal(inches) * Decimal("2.5"))
 
 
@@ -326,9 +323,9 @@ def price(talk: Talk, is_cents: bool, low: int = 1, high: int = 90) -> Drawn:
     talk.values += is_cents
     euros, cents = talk.rng.randint(max(2, low), high), talk.rng.choice([0, 0, 5, 20, 50, 50, 80, 90, 99])
     number = Decimal(euros) + Decimal(cents) / 100
-    e, c = number_words(talk.lang, euros), number_words(talk.lang, cents)
+    e, c = talk.number_words(euros), talk.number_words(cents)
     way = {0: "price_euros", 5: "price_few_cents"}.get(cents, "price")
-    words = say(talk, way, digits(talk, number, 2 if cents else 0), e=e, c=c, euros=euros, cents=cents)
+    words = talk.say(way, talk.digits(number, 2 if cents else 0), e=e, c=c, euros=euros, cents=cents)
     return words, clean(number * 100 if is_cents else number)
 
 
@@ -336,7 +333,7 @@ def price(talk: Talk, is_cents: bool, low: int = 1, high: int = 90) -> Drawn:
 def money(talk: Talk, is_cents: bool, values: Sequence[str]) -> Drawn:
     number = Decimal(talk.rng.choice(values))
     talk.values += is_cents
-    words = say(talk, "money", digits(talk, number, None if number == int(number) else 2))
+    words = talk.say("money", talk.digits(number, None if number == int(number) else 2))
     return words, clean(number * 100 if is_cents else number)
 
 
@@ -345,9 +342,9 @@ def share(talk: Talk, is_fraction: bool, values: Sequence[str]) -> Drawn:
     """Draw a percentage."""
     number = Decimal(talk.rng.choice(values))
     talk.values += is_fraction
-    written = digits(talk, number)
-    named = number_words(talk.lang, int(number)) if number == int(number) else written
-    return say(talk, "share", written=written, named=named), clean(number / 100 if is_fraction else number)
+    written = talk.digits(number)
+    named = talk.number_words(int(number)) if number == int(number) else written
+    return talk.say("share", written=written, named=named), clean(number / 100 if is_fraction else number)
 
 
 # Counts
@@ -357,16 +354,16 @@ def share(talk: Talk, is_fraction: bool, values: Sequence[str]) -> Drawn:
 def count(talk: Talk, low: int, high: int, noun: str = "", dozens: bool = False, cancelled: str = "") -> Drawn:
     """Draw a number of things. The noun is said with it; `cancelled` says how some drop out."""
     number = talk.rng.randint(low, high)
-    named = f" {pick(talk, noun)}" if noun else ""
+    named = f" {talk.pick(noun)}" if noun else ""
     if dozens and talk.lang in ("en", "de") and talk.rng.random() < 0.5:
         talk.values += 1
         number, words = talk.rng.choice(WORDS["bare_dozens"])
-        return pick(talk, words) + named, number
-    written = number_words(talk.lang, number) if talk.rng.random() < 0.5 else str(number)
+        return talk.pick(words) + named, number
+    written = talk.number_words(number) if talk.rng.random() < 0.5 else str(number)
     if cancelled and number > 4 and talk.rng.random() < 0.3:
         talk.values += 1
         less = talk.rng.randint(2, 3)
-        return f"{number}{named}, {pick(talk, cancelled).format(less)},", number - less
+        return f"{number}{named}, {talk.pick(cancelled).format(less)},", number - less
     return written + named, number
 
 
@@ -375,9 +372,9 @@ def heads(talk: Talk) -> Drawn:
     """Draw a number of people of whom some drop out or join."""
     talk.values += 1
     number, ill, new = talk.rng.randint(9, 48), talk.rng.randint(2, 5), talk.rng.randint(2, 4)
-    n, i, j = (number_words(talk.lang, each) for each in (number, ill, new))
+    n, i, j = (talk.number_words(each) for each in (number, ill, new))
     meanings = [number - ill, number + new, number - ill + new, number]
-    return say_one_of(talk, "heads", meanings, n=n, i=i, j=j)
+    return talk.say_one_of("heads", meanings, n=n, i=i, j=j)
 
 
 @parameter(type="integer", is_fixable=False)
@@ -392,40 +389,40 @@ def tally(talk: Talk, noun: str, has_pairs: bool = False, is_personal: bool = Tr
         ways = ["plain", "dozens", "pairs", "pairs"]
     if not is_personal:
         ways = ["plain", "dozens", "like_last_time", "boxes"]
-    way, named = talk.rng.choice(ways), pick(talk, noun)
+    way, named = talk.rng.choice(ways), talk.pick(noun)
     of = f"d'{named}" if named[0].lower() in "aeéiouhœ" else f"de {named}"  # in French
     return say_tally(talk, way, named, of)
 
 
 def say_tally(talk: Talk, way: str, noun: str, of: str) -> tuple[str, int]:
     """Say a number of things in one of the ways."""
-    rng, lang = talk.rng, talk.lang
+    rng = talk.rng
     match way:
         case "plain":
             number = rng.randint(3, 60)
-            return f"{number_words(lang, number) if rng.random() < 0.6 else number} {noun}", number
+            return f"{talk.number_words(number) if rng.random() < 0.6 else number} {noun}", number
         case "dozens":
             number, words = rng.choice(WORDS["dozens"])
-            return pick(talk, words).format(noun, of=of), number
+            return talk.pick(words).format(noun, of=of), number
         case "like_last_time":
             base, more = rng.choice([12, 14, 20, 24, 30, 36, 40, 50]), rng.choice([2, 4, 5, 8, 10])
             meanings = [base * 2, base // 2, base + more, base - more, base * 3]
-            return say_one_of(talk, way, meanings, noun, b=base, m=number_words(lang, more))
+            return talk.say_one_of(way, meanings, noun, b=base, m=talk.number_words(more))
         case "for_each":
             heads, spare, each = rng.randint(7, 16), rng.choice([2, 3, 4]), rng.choice([2, 3])
-            h, s, n = (number_words(lang, number) for number in (heads, spare, each))
+            h, s, n = (talk.number_words(number) for number in (heads, spare, each))
             boys = rng.randint(5, 14)
             meanings = [heads + spare, heads * each, heads + boys]
-            return say_one_of(talk, way, meanings, noun, h=h, s=s, n=n, heads=heads, boys=boys)
+            return talk.say_one_of(way, meanings, noun, h=h, s=s, n=n, heads=heads, boys=boys)
         case "together":
             a, b = rng.randint(4, 20), rng.randint(3, 12)
-            return say(talk, way, noun, a=a, b=b), a + b
+            return talk.say(way, noun, a=a, b=b), a + b
         case "boxes":
             boxes, size = rng.randint(2, 6), rng.randint(5, 10)
-            return say(talk, way, noun, boxes=boxes, size=size), boxes * size
+            return talk.say(way, noun, boxes=boxes, size=size), boxes * size
         case _:
             number = rng.randint(2, 14)
-            return say(talk, "pairs", noun, n=number_words(lang, number), of=of), number * 2
+            return talk.say("pairs", noun, n=talk.number_words(number), of=of), number * 2
 
 
 # Codes
@@ -465,33 +462,17 @@ def phone(talk: Talk, prefix: str) -> Drawn:
     return words, f"{prefix}{area}{first}{second}"
 
 
-def list_code_forms(letters: int, length: int) -> list[tuple[str, str]]:
-    """List the forms of a code of letters and digits: what a description says of it, and how it is written."""
-    half, what = length // 2, "the letter" if letters == 1 else "the letters"
-    if letters:
-        return [
-            (f"{what} in upper case, a hyphen, {length} digits", "{a}-{b}"),
-            (f"{what} in upper case and {length} digits, nothing between", "{a}{b}"),
-            (f"{what} in lower case and {length} digits", "{small}{b}"),
-            (f"the {length} digits, a slash, {what} in upper case", "{b}/{a}"),
-            (f"only the {length} digits, without {what}", "{b}"),
-        ]
-    return [
-        (f"{length} digits, without spaces or dots", "{b}"),
-        (f"{half} digits, a hyphen and the other {length - half} digits", "{first}-{second}"),
-        (f"{length + 3} digits, filled up with zeros in front", "000{b}"),
-    ]
-
-
 def write_code(form: str, front: str, figures: str) -> str:
     half = len(figures) // 2
     return form.format(a=front, small=front.lower(), b=figures, first=figures[:half], second=figures[half:])
 
 
 def choose_code_form(rng: random.Random, letters: Sequence[str], length: int) -> tuple[Schema, Any]:
-    rule, form = rng.choice(list_code_forms(len(letters[0]), length))
-    example = write_code(form, "KRT"[: len(letters[0])], "9174063528"[:length])
-    return {"description": f": {rule}, e.g. {example}"}, (form,)
+    count, half = len(letters[0]), length // 2
+    rule, form = rng.choice(WORDS["code_forms"]["letters" if count else "digits"])
+    what = "the letter" if count == 1 else "the letters"
+    rule = rule.format(what=what, length=length, half=half, rest=length - half, filled=length + 3)
+    return {"description": f": {rule}, e.g. {write_code(form, 'KRT'[:count], '9174063528'[:length])}"}, (form,)
 
 
 @parameter(choose_code_form, type="string")
@@ -512,10 +493,10 @@ def say_code(talk: Talk, front: str, figures: str) -> str:
     if talk.lang == "en" and talk.rng.random() < 0.5:
         spelled = re.sub(r"\b(\w+) \1\b", r"double \1", spelled)
     grouped = f"{figures[:half]} {figures[half:]}"
-    dash = say(talk, "dash")
+    dash = talk.say("dash")
     if not front:
         dotted = f"{figures[:2]}.{figures[2:]}" if len(figures) < 6 else f"{figures[:2]}.{figures[2:4]}.{figures[4:]}"
-        before = say(talk, "before_number") if talk.rng.random() < 0.5 else ""
+        before = talk.say("before_number") if talk.rng.random() < 0.5 else ""
         return before + talk.rng.choice([figures, grouped, spelled, " ".join(figures), dotted])
     ways = [
         f"{front.lower()}{figures}", f"{front.lower()} {figures}", f"{front} {grouped}", f"{apart} {' '.join(figures)}",
@@ -565,7 +546,7 @@ def clock(talk: Talk, low: int = 7, high: int = 21, is_bare: bool = False, has_m
     """Draw a time of day. With `is_bare` the tool tells its hours, and the part of the day may be left out."""
     words, minutes = say_time(talk, low, high, is_bare=is_bare)
     if has_midnight and talk.rng.random() < 0.3:
-        words, minutes = say(talk, "midnight"), 0
+        words, minutes = talk.say("midnight"), 0
     return words, write_time(minutes)
 
 
@@ -610,10 +591,10 @@ def hours(
         if talk.rng.random() < 0.6:
             words, length = say_duration(talk, 30, 180)
             end = start + length
-            said = say(talk, "hours_for", start_words, words)
+            said = talk.say("hours_for", start_words, words)
         else:
             end_words, end = say_time(talk, high + 2, high + 4, is_range=True)
-            said = say(talk, "hours_from_to", start_words, end_words)
+            said = talk.say("hours_from_to", start_words, end_words)
         return said, {first: write_time(start), last: write_time(end)}
 
     return Slot(describe_texts({first: about_first, last: about_last}, label), draw, is_fixable=False)
@@ -647,9 +628,9 @@ def part(talk: Talk, names: Sequence[str], hours: Sequence[int]) -> Drawn:
     plain = [each for each in names if each in WORDS["parts_of_day"] and len(names) == 3]
     if chance < 0.12 and plain and "midday" not in names:
         name = talk.rng.choice(plain)
-        return pick(talk, WORDS["parts_of_day"][name]), name
+        return talk.pick(WORDS["parts_of_day"][name]), name
     if chance < 0.27:
         minutes, ways = talk.rng.choice(WORDS["around_noon"])
-        return pick(talk, ways), find_part(minutes, names, hours)
+        return talk.pick(ways), find_part(minutes, names, hours)
     words, minutes = say_time(talk, hours[0], hours[-1] - 1)
-    return say(talk, "at_time", words), find_part(minutes, names, hours)
+    return talk.say("at_time", words), find_part(minutes, names, hours)

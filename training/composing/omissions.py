@@ -14,19 +14,12 @@ from typing import Any
 
 from composing.kinds import Drawn, Slot, make_slots
 from composing.tables import describe_tool, read_table, write_set
-from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first, pick
+from composing.talk import WORDS, Talk, capitalise, list_sentences, list_ways, lower_first
 
-SAID_SHARE = 0.4
-"""How often an optional value is said."""
-
-TWO_SHARE = 0.14
-"""How often two pieces of a sentence are left out."""
-
-MOST_TOOLS = 6
-"""How many tools the larger set of a field has at most."""
-
-MAX_DRAWS = 500
-"""How often values are drawn until what is left out is not said elsewhere."""
+SAID_SHARE = 0.4  # how often an optional value is said
+TWO_SHARE = 0.14  # how often two pieces of a sentence are left out
+MOST_TOOLS = 6  # how many tools the larger set of a field has at most
+MAX_DRAWS = 500  # how often values are drawn until what is left out is not said elsewhere
 
 Call = dict[str, Any]
 Question = dict[str, Any]
@@ -34,8 +27,7 @@ Question = dict[str, Any]
 PIECE = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
 """A piece of a sentence that can be left out, with what is said in its place."""
 
-PLACE = re.compile(r"{(\w+)(?::([12]))?}")
-"""The place of a value; `{bike:2}` is that of the second of two calls."""
+PLACE = re.compile(r"{(\w+)(?::([12]))?}")  # the place of a value; `{bike:2}` is that of the second of two calls
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ class Job:
 
     @cached_property
     def slots(self) -> dict[str, Slot]:
-        return make_slots(self.parts, random.Random())  # nothing is drawn with it: all sets want the same
+        return make_slots(self.parts)
 
     def find(self, key: str, entry: str) -> str:
         """Return an entry of a parameter, such as the questions that ask for it, or an empty text."""
@@ -154,53 +146,35 @@ def add_and(question: str, lang: str) -> str:
     return {"en": "And ", "de": "Und ", "fr": "Et "}[lang] + small
 
 
-def draw_twins(job: Job, lang: str, frame: str, piece: str, rng: random.Random) -> Twins:
-    """Draw a request, and the same without a piece, or without this and another one."""
-    others = [each for each in list_pieces(job, frame) if each != piece]
-    left_out = [piece, *([rng.choice(others)] if others and rng.random() < TWO_SHARE else [])]
-    left_out.sort(key=frame.index)
-    unsaid = [
-        found[0]
-        for found in PIECE.finditer(frame)
-        if not set(list_keys(found[0])) <= set(job.required) and rng.random() >= SAID_SHARE
-    ]
-    for _ in range(MAX_DRAWS):
-        drawn = job.draw(lang, rng)
-        words = {key: each for key, (each, _) in drawn.items()}
-        whole, lacking = leave_out(frame, unsaid), leave_out(frame, [*unsaid, *left_out])
-        dropped = {key: words[key] for each in left_out for key in list_keys(each)}
-        text = fill(lacking, words)
-        if not any(is_said(each, text) or is_said(str(drawn[key][1]), text) for key, each in dropped.items()):
-            said = {key: words[key] for key in list_keys(lacking)}
-            reply = ask_for(job, lang, left_out, said, rng)
-            call = job.call(drawn, list_keys(whole))
-            return Twins(job, lang, fill(whole, words), [call], text, reply, dropped)
-    raise ValueError(f"{job.name}: what is left out is said elsewhere: {frame}")
+def draw_twins(
+    job: Job, lang: str, frame: str, left_out: Sequence[str], rng: random.Random, replies: str = ""
+) -> Twins:
+    """Draw a request, and the same without some pieces.
 
-
-def draw_double(job: Job, lang: str, line: str, rng: random.Random) -> Twins:
-    """Draw a request for two calls, and the same in which the second lacks a value."""
-    frame, _, replies = line.partition(" >> ")
-    [piece] = list_pieces(job, frame)
-    unsaid = [found[0] for found in PIECE.finditer(frame) if found[0] != piece and rng.random() >= SAID_SHARE]
-    whole, lacking = leave_out(frame, unsaid), leave_out(frame, [*unsaid, piece])
+    With places for two calls, the second lacks the pieces, and the replies say what is asked.
+    """
+    needed = list_pieces(job, frame)
+    unsaid = [each[0] for each in PIECE.finditer(frame) if each[0] not in needed and rng.random() >= SAID_SHARE]
+    whole, lacking = leave_out(frame, unsaid), leave_out(frame, [*unsaid, *left_out])
     own = {key for key, which in PLACE.findall(frame) if which}
-    [dropped_key] = list_keys(piece)
     for _ in range(MAX_DRAWS):
-        first, second = job.draw(lang, rng), job.draw(lang, rng)
-        second = {key: second[key] if key in own else first[key] for key in second}
+        first = job.draw(lang, rng)
+        second = first | {key: each for key, each in job.draw(lang, rng).items() if key in own} if own else first
         words = {key: each for key, (each, _) in first.items()}
-        for which, drawn in (("1", first), ("2", second)):
-            words |= {f"{key}:{which}": each for key, (each, _) in drawn.items()}
-        gone, value = second[dropped_key]
+        words |= {f"{key}:1": each for key, (each, _) in first.items()}
+        words |= {f"{key}:2": each for key, (each, _) in second.items()}
         text = fill(lacking, words)
+        dropped = {key: second[key] for each in left_out for key in list_keys(each)}
+        is_hidden = not any(is_said(each, text) or is_said(str(value), text) for each, value in dropped.values())
         is_apart = all(first[key][1] != second[key][1] for key in own if key in list_keys(lacking))
-        is_ordered = all(is_later(job, key, second) for key in second)
-        if is_apart and is_ordered and not is_said(gone, text) and not is_said(str(value), text):
-            keys = list_keys(whole)
-            calls = [job.call(drawn, keys) for drawn in (first, second)]
-            reply = fill(rng.choice(replies.split(" | ")), words)
-            return Twins(job, lang, fill(whole, words), calls, text, reply, {dropped_key: gone})
+        if is_hidden and is_apart and all(is_later(job, key, second) for key in second):
+            if replies:
+                reply = fill(rng.choice(replies.split(" | ")), words)
+            else:
+                reply = ask_for(job, lang, left_out, {key: words[key] for key in list_keys(lacking)}, rng)
+            calls = [job.call(drawn, list_keys(whole)) for drawn in ([first, second] if own else [first])]
+            gone = {key: each for key, (each, _) in dropped.items()}
+            return Twins(job, lang, fill(whole, words), calls, text, reply, gone)
     raise ValueError(f"{job.name}: what is left out is said elsewhere: {frame}")
 
 
@@ -213,8 +187,8 @@ def is_later(job: Job, key: str, drawn: Mapping[str, tuple[str, Any]]) -> bool:
 def style(twins: Twins, rng: random.Random) -> tuple[str, str]:
     """Give both requests the same tone."""
     kind, talk = rng.random(), Talk(rng, twins.lang)
-    opening = pick(talk, WORDS["twin_openings"]) if 0.5 < kind < 0.66 else ""
-    closing = pick(talk, WORDS["twin_closings"]) if 0.6 < kind < 0.75 else ""
+    opening = talk.pick(WORDS["twin_openings"]) if 0.5 < kind < 0.66 else ""
+    closing = talk.pick(WORDS["twin_closings"]) if 0.6 < kind < 0.75 else ""
     texts = [f"{opening}{each}{closing}" for each in (twins.whole, twins.lacking)]
     if kind > 0.82:
         named = [str(value[0]) for call in twins.calls for value in call["arguments"].values()]
@@ -227,11 +201,15 @@ def draw_all(rng: random.Random) -> Iterator[tuple[str, Twins]]:
     for name, jobs in FIELDS.items():
         for job in jobs:
             for lang, frame in list_sentences(job.frames):
-                for piece in list_pieces(job, frame):
-                    yield name, draw_twins(job, lang, frame, piece, rng)
+                pieces = list_pieces(job, frame)
+                for piece in pieces:
+                    others = [each for each in pieces if each != piece]
+                    left_out = [piece, *([rng.choice(others)] if others and rng.random() < TWO_SHARE else [])]
+                    yield name, draw_twins(job, lang, frame, sorted(left_out, key=frame.index), rng)
             for lang, line in list_sentences(job.twos):
+                frame, _, replies = line.partition(" >> ")
                 for _ in range(2):
-                    yield name, draw_double(job, lang, line, rng)
+                    yield name, draw_twins(job, lang, frame, list_pieces(job, frame), rng, replies)
 
 
 def compose(seed: int) -> Iterator[dict[str, Any]]:

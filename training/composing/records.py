@@ -21,18 +21,13 @@ from composing.talk import list_plain_days
 Record = dict[str, Any]
 Call = dict[str, Any]
 
-LABEL = "label"
-"""The field with the name of a record."""
-
+PHRASES = read_table("selections-words")
+LABEL = "label"  # the field with the name of a record
 DIGITS = "0123456789"
 POOLS = {"#": DIGITS, "@": "ABCDEFGHKLMNPRSTUVWX", "%": "0123456789abcdef"}
 """What the marks of a pattern of ids stand for."""
 
-HISTORY_KINDS = ("notes", "changes", "checks")
-"""The kinds of entries in the history of a record."""
-
-OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")
-"""The first words of scopes that belong to the noun."""
+OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")  # the first words of scopes that belong to the noun
 
 
 @dataclass(frozen=True)
@@ -118,25 +113,12 @@ class Domain:
         """Return the field with the number of who belongs to a record."""
         return f"{self.role} no"
 
-    def make_role_tools(self) -> list[RecordTool]:
-        """Make the tools that look up who belongs to a record and write to them, if somebody does."""
-        if not self.role:
-            return []
-        role, article = self.role, "an" if self.role[0] in "aeiou" else "a"
-        number = f"{self.role_number}|string|Number of the {role}"
-        texting = ("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says")
-        return [make_tool(f"{role} card", f"Name and phone of {article} {role}.", number), make_tool(*texting)]
-
-    def make_history_tool(self) -> RecordTool:
-        """Make the tool that shows what happened to a record."""
-        kind, name = "integer" if self.pattern.startswith("int:") else "string", self.noun.lower()
-        return make_tool(
-            f"{name} history",
-            f"Entries on one {name}, newest first.",
-            f"{self.ident}|{kind}|From the list of {self.plural}",
-            f"?kind|{','.join(HISTORY_KINDS)}|Only entries of this kind",
-            "?limit|integer|How many entries at most",
-        )
+    def make_tools(self, name: str) -> list[RecordTool]:
+        """Make tools that many domains have: `role` to find who belongs to a record and to write to them, `history`."""
+        words = {"role": self.role, "article": "an" if self.role[:1] in "aeiou" else "a", "number": self.role_number}
+        words |= {"name": self.noun.lower(), "ident": self.ident, "plural": self.plural}
+        words["kind"] = "integer" if self.pattern.startswith("int:") else "string"
+        return [make_tool(*(each.format(**words) for each in tool)) for tool in PHRASES["tools"][name]]
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,16 @@ import operator
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from composing.records import (
-    HISTORY_KINDS,
     LABEL,
+    PHRASES,
     Call,
+    Condition,
     Domain,
     Record,
     Repeat,
@@ -31,12 +33,10 @@ from composing.records import (
     make_record,
     say_value,
 )
-from composing.tables import expect, read_table, write_set
+from composing.tables import expect, write_set
 from composing.talk import capitalise, join_words
 
-PHRASES = read_table("selections-words")
-ENGLISH: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3")
-ABROAD: list[Domain] = load_entries(Domain, "german", "french", "spanish")
+DOMAINS: list[Domain] = load_entries(Domain, "english-1", "english-2", "english-3", "german", "french", "spanish")
 REPEATS: list[Repeat] = load_entries(Repeat, "repeats")
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
@@ -47,29 +47,36 @@ ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 
-MAX_DRAWS = 300
-"""How often records are drawn until what is asked has one answer."""
-
+MAX_DRAWS = 300  # how often records are drawn until what is asked has one answer
 MAX_RECORDS = 12
 
 EARLIER_SHARE = 0.5
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
-NAMED_MISS_SHARE = 0.35
-"""How often what is not there is one record that is asked for by its name."""
+NAMED_MISS_SHARE = 0.35  # how often what is not there is one record that is asked for by its name
+FOLLOW_SHARE = 0.2  # how often a request is about a list that was told before
+SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}  # how a value of a past order is changed
 
-FOLLOW_SHARE = 0.2
-"""How often a request is about a list that was told before."""
-
-SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-"""How a value of a past order is changed."""
-
+T = TypeVar("T")
 Turn = dict[str, Any]
 Question = dict[str, Any]
 
 
-class NothingDrawnError(Exception):
-    """No records were drawn that make a question clear."""
+class UnclearError(Exception):
+    """What was drawn makes no clear question."""
+
+
+def check(is_clear: bool) -> None:
+    if not is_clear:
+        raise UnclearError
+
+
+def retry(draw: Callable[[], T]) -> T:
+    """Draw until something is clear."""
+    for _ in range(MAX_DRAWS):
+        with suppress(UnclearError):
+            return draw()
+    raise UnclearError
 
 
 @dataclass(frozen=True)
@@ -88,12 +95,11 @@ class Choice:
         return " ".join(each for each in parts if each)
 
 
-Kind = Callable[[list[Record]], Choice | None]
-"""A way to choose."""
+Kind = Callable[[list[Record]], Choice]  # a way to choose
 
 
 class Chooser:
-    """Draws records of a domain, and chooses among them. What would not be clear is not chosen: None is returned."""
+    """Draws records of a domain, and chooses among them, unless it would not be clear which are meant."""
 
     def __init__(self, domain: Domain, rng: random.Random) -> None:
         self.domain = domain
@@ -142,112 +148,100 @@ class Chooser:
 
     def draw(self, kind: Kind, low: int = 2) -> tuple[list[Record], Choice]:
         """Draw records until some are chosen clearly."""
-        for _ in range(MAX_DRAWS):
+
+        def attempt() -> tuple[list[Record], Choice]:
             records = self.draw_records(low, MAX_RECORDS)
-            choice = kind(records)
-            if choice is not None:
-                return records, choice
-        raise NothingDrawnError
+            return records, kind(records)
+
+        return retry(attempt)
 
     def say_all(self) -> str:
         """Return the words for all records."""
         noun, plural = self.domain.noun, self.domain.plural
         return self.domain.every or self.rng.choice([f"all {plural}", f"every {noun}", f"all the {plural}"])
 
-    def rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
+    def rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record]:
         """Return the records that come first, in the order of the list, unless the next one is as good."""
         ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
         values = [record[best.name] for record in ranked]
-        if len(values) <= count or len(set(values[: count + 1])) <= count:
-            return None
+        check(len(values) > count and len(set(values[: count + 1])) > count)
         return [record for record in records if any(record is each for each in ranked[:count])]
 
-    def draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
+    def draw_condition(self, other: str = "") -> tuple[Condition, Any]:
+        """Draw a condition on another field than that, and a value for it."""
         choices = [each for each in self.conditions if each.name != other]
-        if not choices:
-            return None
+        check(bool(choices))
         condition = self.rng.choice(choices)
-        value = self.rng.choice(condition.values)
-        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
-            return None
+        return condition, self.rng.choice(condition.values)
+
+    def fit(self, records: Sequence[Record], condition: Condition, value: Any) -> tuple[str, list[Record]]:
+        """Return the words of a condition, and the records that fit it, unless one is just at its limit."""
+        is_limit = condition.relation in ("below", "above")
+        check(not (is_limit and any(record[condition.name] == value for record in records)))
         words = condition.words.format(say_value(value, self.domain.lang))
         return words, [each for each in records if condition.fits(each, value)]
 
-    def best(self, records: Sequence[Record]) -> Choice | None:
+    def best(self, records: Sequence[Record]) -> Choice:
         best = self.rng.choice(self.bests)
-        found = self.rank(records, best)
-        return Choice(best.one, found, best) if found else None
+        return Choice(best.one, self.rank(records, best), best)
 
-    def best_under(self, records: Sequence[Record]) -> Choice | None:
+    def best_under(self, records: Sequence[Record]) -> Choice:
         """Choose the best of those that fit a condition, where the best of all does not fit."""
         best = self.rng.choice(self.bests)
-        drawn, first = self.draw_condition(records, best.name), self.rank(records, best)
-        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
-            return None
-        found = self.rank(drawn[1], best)
-        if not found or found[0] is first[0]:
-            return None
-        return Choice(best.one, found, best, drawn[0])
+        words, fitting = self.fit(records, *self.draw_condition(best.name))
+        [first], [found] = self.rank(records, best), self.rank(fitting, best)
+        check(len(fitting) < len(records) and found is not first)
+        return Choice(best.one, [found], best, words)
 
-    def two_best(self, records: Sequence[Record]) -> Choice | None:
+    def two_best(self, records: Sequence[Record]) -> Choice:
         best = self.rng.choice(self.bests)
-        found = self.rank(records, best, 2)
-        return Choice(best.two, found) if found else None
+        return Choice(best.two, self.rank(records, best, 2))
 
-    def second_best(self, records: Sequence[Record]) -> Choice | None:
+    def second_best(self, records: Sequence[Record]) -> Choice:
         """Choose the second in rank; only English has a phrase for it that fits every superlative."""
         best = self.rng.choice(self.bests)
-        first, both = self.rank(records, best), self.rank(records, best, 2)
-        if self.domain.lang != "en" or not first or not both:
-            return None
-        return Choice(best.one.replace("the ", "the second ", 1), [each for each in both if each is not first[0]])
+        check(self.domain.lang == "en")
+        [first] = self.rank(records, best)
+        second = [each for each in self.rank(records, best, 2) if each is not first]
+        return Choice(best.one.replace("the ", "the second ", 1), second)
 
-    def best_other(self, records: Sequence[Record]) -> Choice | None:
+    def best_other(self, records: Sequence[Record]) -> Choice:
         """Choose the best where the best of all is left out by its name."""
         best = self.rng.choice(self.bests)
-        first, both = self.rank(records, best), self.rank(records, best, 2)
-        if not first or not both or self.domain.is_named_by_time:
-            return None
-        found = [each for each in both if each is not first[0]]
-        return Choice(best.one, found, best, PHRASES["other_than"][self.domain.lang].format(first[0][LABEL]))
+        check(not self.domain.is_named_by_time)
+        [first] = self.rank(records, best)
+        second = [each for each in self.rank(records, best, 2) if each is not first]
+        return Choice(best.one, second, best, PHRASES["other_than"][self.domain.lang].format(first[LABEL]))
 
-    def fitting_both(self, records: Sequence[Record]) -> Choice | None:
+    def fitting_both(self, records: Sequence[Record]) -> Choice:
         """Choose those that fit two conditions, each of which leaves out one that the other does not."""
-        one, two = self.draw_condition(records), self.draw_condition(records)
-        if one is None or two is None or one[0] == two[0]:
-            return None
-        found = [each for each in one[1] if any(each is other for other in two[1])]
-        if not 1 <= len(found) <= 5 or len(found) in (len(one[1]), len(two[1])):
-            return None
-        return Choice(self.say_all(), found, condition=join_words(self.domain.lang, [one[0], two[0]]))
+        drawn = [self.draw_condition(), self.draw_condition()]
+        (words, one), (more, two) = (self.fit(records, *each) for each in drawn)
+        found = [each for each in one if any(each is other for other in two)]
+        check(words != more and 1 <= len(found) <= 5 and len(found) not in (len(one), len(two)))
+        return Choice(self.say_all(), found, condition=join_words(self.domain.lang, [words, more]))
 
-    def fitting(self, records: Sequence[Record]) -> Choice | None:
-        drawn = self.draw_condition(records)
-        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
-            return None
-        if len(drawn[1]) == 1 and self.rng.random() < 0.7:
-            return None
-        return Choice(self.say_all(), drawn[1], condition=drawn[0])
+    def fitting(self, records: Sequence[Record]) -> Choice:
+        words, found = self.fit(records, *self.draw_condition())
+        check(1 <= len(found) <= min(5, len(records) - 1))
+        check(len(found) > 1 or self.rng.random() >= 0.7)
+        return Choice(self.say_all(), found, condition=words)
 
-    def named(self, records: Sequence[Record]) -> Choice | None:
+    def named(self, records: Sequence[Record]) -> Choice:
         """Choose the record of a name, where another name is near."""
         record = self.rng.choice(records)
-        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
+        others = [each for each in records if each is not record]
         if self.domain.is_named_by_time:
-            others = [each for each in records if each is not record]
-            if len(others) < 2:
-                return None
+            check(len(others) > 1)
             others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
-            if others[1]["leaves"] == record["leaves"]:
-                return None
-        elif not near and len(records) > 2:
-            return None
+            check(others[1]["leaves"] != record["leaves"])
+        else:
+            check(len(records) < 3 or any(each[LABEL][:3] == record[LABEL][:3] for each in others))
         return Choice(self.domain.named.format(**record), [record], is_named=True)
 
-    def placed(self, records: Sequence[Record]) -> Choice | None:
+    def placed(self, records: Sequence[Record]) -> Choice:
         is_second = self.rng.random() < 0.5
-        if len(records) < 3:
-            return None
+        check(len(records) > 2)
         return Choice(self.domain.second if is_second else self.domain.last, [records[1 if is_second else -1]])
 
 
@@ -289,8 +283,8 @@ class SetComposer(Chooser):
         super().__init__(domain, rng)
         self._order = rng.sample([domain.ident, LABEL, *self.fields], len(self.fields) + 2)
         self._listing = self._spelling.add_paging(domain.listing, self._paging)
-        self._role_tools = domain.make_role_tools()
-        self._history = domain.make_history_tool()
+        self._role_tools = domain.make_tools("role") if domain.role else []
+        [self._history] = domain.make_tools("history")
         if domain.role:
             self._order.append(domain.role_number)
 
@@ -362,9 +356,11 @@ class SetComposer(Chooser):
         calls = self._act_calls(choice.records, extras)
         is_placed = kind == self.placed
         # A place on the list could mean one among those that were told.
-        if not is_placed and self.rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
-            request = begin(self._pick("follow_leads").format(deed.format(choice.say())))
-            return ask_next([*told, {"user": request}], calls)
+        if not is_placed and self.rng.random() < FOLLOW_SHARE:
+            with suppress(UnclearError):
+                told = (self.tell_best if self.rng.random() < 0.6 else self.tell_count)(records, scope)
+                request = begin(self._pick("follow_leads").format(deed.format(choice.say())))
+                return ask_next([*told["turns"], {"reply": told["reply"]}, {"user": request}], calls)
         return ask_next(self._ask(self._request(deed, choice, scope, is_placed), records, scope), calls)
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
@@ -385,18 +381,16 @@ class SetComposer(Chooser):
         second, _ = self.draw(self.best)
         best, lang = one.best, self.domain.lang
         taken = {record[self.domain.ident] for record in first}
-        if best is None or any(record[self.domain.ident] in taken for record in second):
-            raise NothingDrawnError
+        check(not any(record[self.domain.ident] in taken for record in second))
         scopes = self.rng.sample(self.domain.scopes, 2)
         deed, extras = self._draw_deed()
-        chosen, third = self.rank([*first, *second], best), self.rank(second, best)
-        if self.rng.random() < 0.5 and third:
-            words = join_words(lang, [f"{best.one} {self.domain.in_scope.format(scope)}" for scope in scopes])
-            chosen = [*one.records, *third]
-        else:
-            words = f"{best.one} {self.domain.in_scope.format(join_words(lang, scopes, 'or'))}"
-        if not chosen:
-            raise NothingDrawnError
+        words = f"{best.one} {self.domain.in_scope.format(join_words(lang, scopes, 'or'))}"
+        chosen: list[Record] = []
+        if self.rng.random() < 0.5:
+            with suppress(UnclearError):
+                chosen = [*one.records, *self.rank(second, best)]
+                words = join_words(lang, [f"{best.one} {self.domain.in_scope.format(scope)}" for scope in scopes])
+        chosen = chosen or self.rank([*first, *second], best)
         request = begin(self._pick("deed_leads").format(deed.format(words)))
         turns = [
             {"user": request},
@@ -408,8 +402,7 @@ class SetComposer(Chooser):
     def turn_page(self) -> Question:
         """Ask for what needs another page of the list."""
         scope, (deed, _) = self.rng.choice(self.domain.scopes), self._draw_deed()
-        if not self._paging:
-            raise NothingDrawnError
+        check(bool(self._paging))
         kind = self.rng.choice(["best", "named", "last"] if self._paging == "page" else ["best", "named"])
         records, choice = self.draw({"best": self.best, "named": self.named, "last": self.placed}[kind], low=4)
         pages = 2
@@ -417,8 +410,7 @@ class SetComposer(Chooser):
             choice, pages = replace(choice, words=self.domain.last), self.rng.randint(2, 9)
         elif kind == "named":
             # The record is on another page: only near ones are on this one.
-            if self.domain.is_named_by_time:
-                raise NothingDrawnError
+            check(not self.domain.is_named_by_time)
             records = [record for record in records if record is not choice.records[0]]
         cursor = make_id("c_%%%%%%", self.rng)
         turns = self._ask(self._request(deed, choice, scope, kind == "last"), records, scope, pages, cursor)
@@ -428,12 +420,10 @@ class SetComposer(Chooser):
     def reach(self) -> Question:
         """Ask to write to somebody whose number is in the record: they are looked up first, then written to."""
         domain, rng = self.domain, self.rng
-        if not domain.role:
-            raise NothingDrawnError
+        check(bool(domain.role))
         records, choice = self.draw(rng.choice([self.best, self.best_under, self.named]))
         scope, text = rng.choice(domain.scopes), rng.choice(PHRASES["texts"])
-        if choice.is_named and domain.is_of:
-            raise NothingDrawnError
+        check(not (choice.is_named and domain.is_of))
         np = self._say(choice, scope)
         request = rng.choice(PHRASES["text_leads"]).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
@@ -457,22 +447,15 @@ class SetComposer(Chooser):
         choose = self.rng.choice
         records, choice = self.draw(choose([self.best, self.best_under, self.best_other]))
         scope, leads = choose(self.domain.scopes), choose(PHRASES["history_leads"])
-        lead, kind, (words, limit) = choose(leads), choose(HISTORY_KINDS), choose(PHRASES["limits"])
+        lead, kind, (words, limit) = choose(leads), choose(PHRASES["history_kinds"]), choose(PHRASES["limits"])
         said = {key: value for key, value in (("kind", kind), ("limit", limit)) if f"{{{key}}}" in lead}
         request = begin(lead.format(np=self._say(choice, scope), kind=kind, limit=words))
         ident = next(iter(self._history.parameters))
         call = self._spelling.call(self._history, {ident: choice.records[0][self.domain.ident], **said})
         return ask_next(self._ask(request, records, scope), [call])
 
-    def _tell(self, records: list[Record], scope: str) -> list[Turn] | None:
-        """Return an exchange in which something of a list is told, if it can be told clearly."""
-        told = self.tell_best(records, scope) if self.rng.random() < 0.6 else self.tell_count(records, scope)
-        return [*told["turns"], {"reply": told["reply"]}] if told else None
-
-    def tell_best(self, records: list[Record], scope: str) -> Question | None:
+    def tell_best(self, records: list[Record], scope: str) -> Question:
         choice = self.best(records) if self.rng.random() < 0.6 else self.best_under(records)
-        if choice is None or choice.best is None:
-            return None
         lang, record, best = self.domain.lang, choice.records[0], choice.best
         np = self._say(choice, scope)
         request = begin(self._pick("which_leads").format(np))
@@ -480,11 +463,9 @@ class SetComposer(Chooser):
         said = {"np": begin(np), "label": record[LABEL], "ident": record[self.domain.ident], "value": value}
         return ask_reply(self._ask(request, records, scope), PHRASES["which_reply"][lang].format(**said))
 
-    def tell_count(self, records: list[Record], scope: str) -> Question | None:
-        drawn = self.draw_condition(records)
-        if drawn is None or len(drawn[1]) > 5:
-            return None
-        domain, (words, found) = self.domain, drawn
+    def tell_count(self, records: list[Record], scope: str) -> Question:
+        domain, (words, found) = self.domain, self.fit(records, *self.draw_condition())
+        check(len(found) <= 5)
         several = self._say(Choice(domain.plural, found, condition=words), scope)
         tail = several.removeprefix(domain.plural + " ")
         turns = self._ask(begin(self._pick("count_leads").format(several)), records, scope)
@@ -497,13 +478,14 @@ class SetComposer(Chooser):
         return ask_reply(turns, form.format(one=one, several=several, count=len(found), labels=labels))
 
     def tell(self) -> Question:
-        for _ in range(MAX_DRAWS):
+        def attempt() -> Question:
             records = self.draw_records(2, MAX_RECORDS)
             form = self.tell_best if self.rng.random() < 0.5 else self.tell_count
             found = form(records, self.rng.choice(self.domain.scopes))
-            if found and found["category"] == "answer":
-                return found
-        raise NothingDrawnError
+            check(found["category"] == "answer")
+            return found
+
+        return retry(attempt)
 
     def finish(self) -> Question:
         """Tell that the deed is done."""
@@ -527,28 +509,30 @@ class SetComposer(Chooser):
             labels = join_words(domain.lang, [record[LABEL] for record in records])
             reply = begin(self._pick("unknown_reply").format(named=choice.words, labels=labels))
             return ask_reply(self._ask(self._request(deed, choice, scope), records, scope), reply, "empty")
-        for _ in range(MAX_DRAWS):
-            records = self.draw_records(2, 7)
-            best = rng.choice(self.bests)
-            drawn = self.draw_condition(records, best.name)
-            if drawn is None or drawn[1]:
-                continue
-            choice = Choice(self.say_all() if rng.random() < 0.5 else best.one, [], condition=drawn[0])
-            if rng.random() < 0.2:
-                records = []
-            none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
-            turns = self._ask(self._request(deed, choice, scope), records, scope)
-            return ask_reply(turns, self._pick("none_reply").format(none=none), "empty")
-        raise NothingDrawnError
+
+        def attempt() -> tuple[list[Record], Superlative, str]:
+            records, best = self.draw_records(2, 7), rng.choice(self.bests)
+            words, found = self.fit(records, *self.draw_condition(best.name))
+            check(not found)
+            return records, best, words
+
+        records, best, words = retry(attempt)
+        choice = Choice(self.say_all() if rng.random() < 0.5 else best.one, [], condition=words)
+        records = [] if rng.random() < 0.2 else records
+        none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
+        turns = self._ask(self._request(deed, choice, scope), records, scope)
+        return ask_reply(turns, self._pick("none_reply").format(none=none), "empty")
 
     def _draw_earlier(self, question: Question) -> Question:
         """Draw a finished exchange about another list."""
         listed = [call for turn in question["turns"] for call in turn.get("calls", ())]
-        for _ in range(MAX_DRAWS):
+
+        def attempt() -> Question:
             earlier = self.rng.choice([self.tell, self.finish])()
-            if not any(call in listed for turn in earlier["turns"] for call in turn.get("calls", ())):
-                return earlier
-        raise NothingDrawnError
+            check(not any(call in listed for turn in earlier["turns"] for call in turn.get("calls", ())))
+            return earlier
+
+        return retry(attempt)
 
     def compose(self, count: int) -> Iterator[Question]:
         """Yield questions, some with a finished exchange before."""
@@ -564,7 +548,7 @@ class SetComposer(Chooser):
                     if sum("user" in turn for turn in question["turns"]) == 1 and self.rng.random() < EARLIER_SHARE:
                         earlier = self._draw_earlier(question)
                         question["turns"] = [*earlier["turns"], {"reply": earlier["reply"]}, *question["turns"]]
-                except NothingDrawnError:
+                except UnclearError:
                     continue
                 made += 1
                 yield question
@@ -597,11 +581,11 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
         yield ask_next(turns, [spelling.call(repeat.order, arguments)])
 
 
-def compose(seed: int) -> Iterator[dict[str, Any]]:
+def compose(seed: int, domains: Sequence[Domain] = DOMAINS) -> Iterator[dict[str, Any]]:
     """Yield the lines of the suite: sets of tools, each followed by its questions."""
     rng = random.Random(seed)
-    spare = [Spelling("snake", each.key).tool(other) for each in (*ENGLISH, *ABROAD) for other in each.others]
-    for domain in (*ENGLISH, *ABROAD):
+    spare = [Spelling("snake", each.key).tool(other) for each in domains for other in each.others]
+    for domain in domains:
         is_english = domain.lang == "en"
         first = rng.randrange(len(STYLES))
         for place in range(ENGLISH_SETS if is_english else ABROAD_SETS):

@@ -29,32 +29,18 @@ from composing.talk import (
     WORDS,
     Talk,
     capitalise,
-    day_number,
     list_sentences,
     lower_first,
     ordinal,
-    pick,
-    say,
 )
 
 SIZES = (1, 2, 3, 4, 5, 6)
-
-OPTIONAL_SHARE = 0.4
-"""How often an optional part of a sentence is said."""
-
-FIX_SHARE = 0.22
-"""How often a value is corrected in mid-sentence."""
-
-PAIR_SHARE = 0.45
-"""How often a tool that can be asked for twice is."""
-
-PAIR_FIX_SHARE = 0.5
-"""How often a value of one of the two calls is corrected."""
-
+OPTIONAL_SHARE = 0.4  # how often an optional part of a sentence is said
+FIX_SHARE = 0.22  # how often a value is corrected in mid-sentence
+PAIR_SHARE = 0.45  # how often a tool that can be asked for twice is
+PAIR_FIX_SHARE = 0.5  # how often a value of one of the two calls is corrected
 NUMBER = r"\d+|" + "|".join(sorted({word for words in (*TEENS.values(), *TENS.values()) for word in words[1:]}))
-
-NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"
-"""Two numbers that only a mark keeps apart."""
+NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"  # two numbers that only a mark keeps apart
 
 Call = dict[str, Any]
 
@@ -185,10 +171,10 @@ def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
             while other == value or wrong == said:
                 said, value = offer.slots[place].say(talk)
             if may_fix_late and talk.rng.random() < 0.3:
-                after = say(talk, "late_fixes", a=wrong, b=said)
+                after = talk.say("late_fixes", a=wrong, b=said)
                 said = wrong
             else:
-                said = say(talk, "fixes", a=wrong, b=said)
+                said = talk.say("fixes", a=wrong, b=said)
             names += map(str, value.values())
         words[place] = said
         arguments |= value
@@ -221,10 +207,10 @@ def fill_pair(offer: Offer, talk: Talk) -> Draft:
         draw(place, values[place], values[fixed + other])
         names += map(str, values[place].values())
         if talk.rng.random() < 0.6:
-            after = say(talk, "pair_fixes", who=words[key + number], a=wrong, b=words[place])
+            after = talk.say("pair_fixes", who=words[key + number], a=wrong, b=words[place])
             words[place] = wrong
         else:
-            words[place] = say(talk, "fixes", a=wrong, b=words[place])
+            words[place] = talk.say("fixes", a=wrong, b=words[place])
     text = f"{tidy(text.format(**words))} {after.strip()}".strip()
     both: list[dict[str, Any]] = [{}, {}]
     for key in offer.slots:
@@ -252,19 +238,10 @@ def say_today(talk: Talk, is_system: bool) -> str:
         names = {"weekday": WEEKDAYS["en"][today.weekday()], "month": MONTHS["en"][today.month - 1]}
         return talk.rng.choice(ways).format(today=today, short=names["weekday"][:3], **names)
     name, month = WEEKDAYS[talk.lang][today.weekday()], MONTHS[talk.lang][today.month - 1]
-    return say(
-        talk,
-        "today",
-        today=today,
-        front=f"{name}, " if has_weekday else "",
-        name=f"{name} " if has_weekday else "",
-        short=f"{name[:3]} " if has_weekday else "",
-        small=f"{name[:3].lower()} " if has_weekday else "",
-        month=month,
-        small_month=month[:3].lower(),
-        n=day_number(talk, today.day),
-        ordinal=ordinal(today.day),
-    )
+    forms = {"front": f"{name}, ", "name": f"{name} ", "short": f"{name[:3]} ", "small": f"{name[:3].lower()} "}
+    named = {key: form if has_weekday else "" for key, form in forms.items()}
+    numbered = {"n": talk.day_number(today.day), "ordinal": ordinal(today.day)}
+    return talk.say("today", today=today, month=month, small_month=month[:3].lower(), **named, **numbered)
 
 
 def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[str, bool]:
@@ -272,10 +249,10 @@ def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[
     rng, kind = talk.rng, talk.rng.random()
     if kind < 0.3:
         return text, True
-    noise = "" if is_quiet else pick(talk, WORDS["noises"]).format(n=rng.randint(10_000, 99_999), m=rng.randint(21, 58))
+    noise = "" if is_quiet else talk.pick(WORDS["noises"]).format(n=rng.randint(10_000, 99_999), m=rng.randint(21, 58))
     if kind < 0.62:
-        opening = say(talk, "openings") if rng.random() < 0.7 else ""
-        closing = say(talk, "closings") if rng.random() < 0.6 else ""
+        opening = talk.say("openings") if rng.random() < 0.7 else ""
+        closing = talk.say("closings") if rng.random() < 0.6 else ""
         is_noisy = bool(noise) and rng.random() < 0.4
         # In German, a noun keeps its capital: anything but the usual openers.
         is_verb = text.split()[0].rstrip(",") in "Bitte Wir Könnt Weck Alle Habe Den Ein Eine Einen".split()
@@ -328,7 +305,7 @@ def compose_question(collection: Collection, offers: Sequence[Offer], rng: rando
         is_overridden = second is offer and offer.tool.area.startswith("a smart")  # a machine has one setting
         if more.calls != drafts[0].calls and not is_overridden:
             body = more.text if lang == "de" else lower_first(more.text, more.names)
-            plain = f"{plain} {say(talk, 'seconds').strip()} {body}"
+            plain = f"{plain} {talk.say('seconds').strip()} {body}"
             drafts.append(more)
             used.append(second)
     names = [name for each in drafts for name in each.names]

@@ -19,16 +19,12 @@ from composing.kinds import Drawn, Slot, make_slots
 from composing.tables import describe_tool, expect, read_table, write_set
 from composing.talk import Talk, capitalise, join_words, lower_first
 
-SAID_SHARE = 0.4
-"""How often an optional value is said."""
-
-OFFER_SIZES = (1, 1, 2, 3, 4)
-"""How many tools the sets of a topic have, one set for each number."""
+SAID_SHARE = 0.4  # how often an optional value is said
+OFFER_SIZES = (1, 1, 2, 3, 4)  # how many tools the sets of a topic have, one set for each number
 
 Call = dict[str, Any]
 Question = dict[str, Any]
-Request = tuple[str, list[Call]]
-"""A request, and the calls that are right for it."""
+Request = tuple[str, list[Call]]  # a request, and the calls that are right for it
 
 
 @dataclass(frozen=True)
@@ -65,13 +61,10 @@ class Topic:
         return {"name": self.name, "arguments": {name: value for name, (_, value) in drawn.items()}}
 
 
-def load_topic(entry: Mapping[str, Any]) -> Topic:
-    rng = random.Random()  # nothing is drawn with it: of these kinds, all sets want the same
-    return Topic(**entry | {key: make_slots(entry.get(key, {}), rng) for key in ("required", "optional")})
-
-
 TABLE = read_table("topics")
-TOPICS = [load_topic(each) for each in TABLE["topics"]]
+TOPICS = [
+    Topic(**each | {key: make_slots(each.get(key, {})) for key in ("required", "optional")}) for each in TABLE["topics"]
+]
 
 
 class Composer:
