@@ -17,6 +17,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 TOKEN_SECONDS = 3600
 
@@ -29,6 +31,7 @@ class Authority:
         refuses: Whether users refuse to log in.
         challenges: The challenges of the logins.
         refreshed: How often a token was refreshed.
+        issuer_sent: The name of itself that it sends back with the user; empty if it sends none.
     """
 
     def __init__(self):
@@ -37,6 +40,7 @@ class Authority:
         self.refuses = False
         self.challenges = []
         self.refreshed = 0
+        self.issuer_sent = ""
 
     async def get_client(self, client_id):
         return self.clients.get(client_id)
@@ -60,7 +64,10 @@ class Authority:
             resource=params.resource,
         )
         self.codes[code.code] = code
-        return f"{params.redirect_uri}?{urlencode({'code': code.code, 'state': params.state})}"
+        answer = {"code": code.code, "state": params.state}
+        if self.issuer_sent:
+            answer["iss"] = self.issuer_sent
+        return f"{params.redirect_uri}?{urlencode(answer)}"
 
     async def load_authorization_code(self, client, authorization_code):
         return self.codes.get(authorization_code)
@@ -139,6 +146,35 @@ def serve_notes(authority):
         serve(partial(build_server, authority, issuer)) as address,
     ):
         yield f"{address}/mcp"
+
+
+class Trap:
+    """A server that gives out whatever it is made to, and keeps what it was sent.
+
+    Attributes:
+        documents: What it answers, by path; other paths are not found.
+        metadata: The address that it names to whoever has no token, for the metadata of the resource.
+        received: The method, the path, the headers and the body of each request, as text.
+    """
+
+    def __init__(self):
+        self.documents, self.metadata, self.received = {}, "", []
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        body = await request.body()
+        self.received.append(f"{request.method} {request.url.path} {dict(request.headers)} {body.decode()}")
+        if request.url.path in self.documents:
+            response = JSONResponse(self.documents[request.url.path])
+        elif request.url.path == "/mcp" and self.metadata:
+            response = Response(
+                status_code=401, headers={"www-authenticate": f'Bearer resource_metadata="{self.metadata}"'}
+            )
+        else:
+            response = Response(status_code=404)
+        await response(scope, receive, send)
 
 
 def browse(url):

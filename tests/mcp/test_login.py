@@ -5,12 +5,14 @@ import json
 import socket
 import stat
 import urllib.error
+from urllib.parse import urlsplit
 
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
-from tests.mcp.authorization import Authority, browse, serve_notes
+from tests.cases import each_case
+from tests.mcp.authorization import Authority, Trap, browse, serve, serve_notes
 from toolspeak.mcp.config import read_target
 from toolspeak.mcp.login import RedirectReceiver
 from toolspeak.mcp.user_servers import find_servers, log_in
@@ -111,7 +113,12 @@ def test_a_key_of_the_user_is_used_instead_of_a_login(connect, notes, authority)
 
 def test_a_client_that_was_registered_by_hand(notes, authority, tmp_path, monkeypatch):
     monkeypatch.setenv("TEST_MCP_SECRET", "hush")
-    oauth = {"clientId": "by-hand", "clientSecret": "${TEST_MCP_SECRET}", "callbackPort": find_free_port()}
+    oauth = {
+        "clientId": "by-hand",
+        "clientSecret": "${TEST_MCP_SECRET}",
+        "callbackPort": find_free_port(),
+        "issuer": find_issuer(notes),
+    }
     authority.clients["by-hand"] = OAuthClientInformationFull(
         client_id="by-hand",
         client_secret="hush",
@@ -124,6 +131,13 @@ def test_a_client_that_was_registered_by_hand(notes, authority, tmp_path, monkey
     assert log_in(config, browse)
     assert list(authority.clients) == ["by-hand"]
     assert "hush" not in find_saved()[0].read_text()
+
+
+def find_issuer(server):
+    """Return the authorization server that an MCP server names."""
+    parts = urlsplit(server)
+    document = json.loads(browse(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}"))
+    return document["authorization_servers"][0]
 
 
 def find_free_port():
@@ -147,3 +161,157 @@ def test_only_the_answer_of_the_login_ends_the_waiting():
         return found
 
     assert asyncio.run(receive()) == {"state": "right", "code": "2"}
+
+
+def test_a_token_that_is_refused_is_refreshed(connect, notes, authority):
+    (config,) = read_target(f"mcp:{notes}")
+    log_in(config, browse)
+    authority.tokens.clear()  # and the client was told that they last an hour
+    assert call(connect(notes), name="Ada") == {"result": "hello Ada"}
+    assert authority.refreshed == 1
+
+
+def test_a_login_of_an_earlier_version_still_serves(connect, notes, authority):
+    (config,) = read_target(f"mcp:{notes}")
+    log_in(config, browse)
+    kept = {key: value for key, value in find_saved()[1].items() if key not in ("client_id", "address_hash")}
+    save_login(config.identity, {**kept, "expires_at": 1.0})
+    assert call(connect(notes), name="Ada") == {"result": "hello Ada"}
+    assert authority.refreshed == 1
+
+
+def test_the_name_that_comes_back_with_the_user_is_that_of_the_authorization_server(notes, authority):
+    authority.issuer_sent = "https://other.example"
+    (config,) = read_target(f"mcp:{notes}")
+    with pytest.raises(ServerFailed, match="iss mismatch"):
+        log_in(config, browse)
+    assert not authority.tokens
+
+
+@pytest.fixture
+def trap():
+    """Return an MCP server that is also an authorization server, and its address."""
+    trap = Trap()
+    with serve(lambda address: trap) as address:
+        yield trap, address
+
+
+SECRETS = ("REFRESH-SECRET", "CLIENT-SECRET", "ACCESS-SECRET")
+
+
+def describe_authority(address, **changes):
+    endpoints = {f"{name}_endpoint": f"{address}/{name}" for name in ("authorization", "token", "registration")}
+    return {"issuer": address, **endpoints, **changes}
+
+
+def test_a_run_sends_nothing_to_an_authorization_server_that_the_server_names_later(connect, trap, tmp_path):
+    server, address = trap
+    real = Trap()
+    with serve(lambda issuer: real) as issuer:
+        server.metadata = f"{address}/resource"
+        server.documents = {
+            "/resource": {"resource": f"{address}/mcp", "authorization_servers": [address]},
+            "/.well-known/oauth-authorization-server": describe_authority(address),
+        }
+        file = tmp_path / "mcp.json"
+        oauth = {"clientId": "mine", "clientSecret": "CLIENT-SECRET"}
+        file.write_text(json.dumps({"mcpServers": {"notes": {"url": f"{address}/mcp", "oauth": oauth}}}))
+        (config,) = read_target(file)
+        tokens = {"access_token": "a", "token_type": "Bearer", "refresh_token": "REFRESH-SECRET", "expires_in": 3600}
+        login = {
+            "name": "notes",
+            "url": config.url,
+            "tokens": tokens,
+            "authorization_server": describe_authority(issuer),
+        }
+        save_login(config.identity, login)
+        with pytest.raises(ServerFailed, match="it needs a login: toolspeak mcp login notes"):
+            connect(file).load()
+    assert {each.split(" ")[1] for each in server.received} == {"/mcp"}  # it named other addresses in vain
+    assert not any(secret in each for each in server.received for secret in SECRETS)
+    assert {each.split(" ")[1] for each in real.received} == {"/token"}
+
+
+OTHER = "http://127.0.0.1:9"
+HAND_MADE = {"clientId": "mine", "clientSecret": "CLIENT-SECRET"}
+PUBLIC = {"clientId": "mine"}
+
+
+def refuse_page(url):
+    raise AssertionError(f"the user was sent to {url}")
+
+
+@each_case(
+    "oauth, changes, words",
+    {
+        "a secret for nobody that was named": (
+            {**HAND_MADE},
+            {"token_endpoint": f"{OTHER}/token"},
+            "may be for another",
+        ),
+        "a secret for another issuer": ({**HAND_MADE, "issuer": OTHER}, {}, f"its configuration names {OTHER}"),
+        "another name in the metadata": ({**HAND_MADE, "issuer": OTHER}, {"issuer": OTHER}, "issuer mismatch"),
+        "no metadata": ({**HAND_MADE, "issuer": "{address}"}, None, "does not say where it gives tokens"),
+        "a login elsewhere": (PUBLIC, {"authorization_endpoint": f"{OTHER}/login"}, f"logins are made at {OTHER}"),
+        "a registered client, a login elsewhere": (
+            {},
+            {"authorization_endpoint": f"{OTHER}/login"},
+            f"logins are made at {OTHER}",
+        ),
+    },
+)
+def test_a_login_at_a_place_that_a_credential_is_not_for_is_refused(trap, tmp_path, oauth, changes, words):
+    server, address = trap
+    server.received.clear()
+    server.metadata = f"{address}/resource"
+    server.documents = {
+        "/resource": {"resource": f"{address}/mcp", "authorization_servers": [address]},
+        "/registration": {"client_id": "registered"},
+    }
+    if changes is not None:
+        server.documents["/.well-known/oauth-authorization-server"] = describe_authority(address, **changes)
+    oauth = {key: value.replace("{address}", address) for key, value in oauth.items()}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": {"url": f"{address}/mcp", "oauth": oauth}}}))
+    with pytest.raises(ServerFailed, match=words):
+        log_in(find_servers("notes", file)[0], refuse_page)
+    assert not any(secret in each for each in server.received for secret in SECRETS)
+
+
+def save_expired(config, trap_address, **more):
+    tokens = {"access_token": "ACCESS-SECRET", "token_type": "Bearer", "refresh_token": "REFRESH-SECRET"}
+    login = {"name": config.name, "url": config.url, "tokens": tokens, "expires_at": 1.0}
+    save_login(config.identity, {**login, "authorization_server": describe_authority(trap_address), **more})
+
+
+def test_a_client_of_the_user_is_not_used_where_another_client_logged_in(connect, trap, tmp_path):
+    server, address = trap
+    server.metadata = f"{address}/resource"
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": {"url": f"{address}/mcp", "oauth": HAND_MADE}}}))
+    (config,) = read_target(file)
+    for more in ({"client": {"client_id": "registered"}}, {"client_id": "another"}):
+        save_expired(config, address, **more)
+        with pytest.raises(ServerFailed, match="it needs a login"):
+            connect(file).load()
+    assert server.received
+    assert not any(secret in each for each in server.received for secret in SECRETS)
+
+
+def test_a_token_is_for_the_address_that_the_user_logged_in_at(connect, trap, tmp_path, monkeypatch):
+    server, address = trap
+    server.metadata = f"{address}/resource"
+    monkeypatch.setenv("TEST_MCP_ADDRESS", f"{address}/mcp")
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": {"type": "http", "url": "${TEST_MCP_ADDRESS}"}}}))
+    (config,) = read_target(file)
+    for more in (
+        {"resource": {"resource": f"{OTHER}/mcp", "authorization_servers": [OTHER]}},
+        {"address_hash": "0"},
+        {},
+    ):
+        save_expired(config, address, **more, client={"client_id": "x"})
+        with pytest.raises(ServerFailed, match="it needs a login"):
+            connect(file).load()
+    assert server.received
+    assert not any(secret in each for each in server.received for secret in SECRETS)

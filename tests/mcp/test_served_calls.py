@@ -177,6 +177,7 @@ def test_a_decision_counts_only_for_the_call_that_was_asked_about_and_once():
         ("a\u202etxt.exe\u200b", r'Run delete with {"path": "a\u202etxt.exe\u200b"}?'),
         ("größer", 'Run delete with {"path": "größer"}?'),
         ("x" * 3_000, f'Run delete with {{"path": "{"x" * 1_990}… (1,012 more characters are not shown)?'),
+        ("a\ufe01\U000e0101\u2800", 'Run delete with {"path": "a\\ufe01\\udb40\\udd01\\u2800"}?'),
     ],
 )
 def test_the_question_hides_nothing(path: str, question: str):

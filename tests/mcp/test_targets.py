@@ -7,7 +7,7 @@ import pytest
 
 from toolspeak import UsageError
 from toolspeak.cli.conversations import encode_tools, select_tools
-from toolspeak.mcp.config import ServerConfig, read_target
+from toolspeak.mcp.config import OAuthClient, ServerConfig, read_target
 from toolspeak.settings.project_file import find_project, resolve_target
 
 
@@ -121,6 +121,7 @@ def test_the_query_of_an_address_tells_servers_apart():
     [
         "mcp:https://example.com/mcp?key=hush",
         "mcp:https://user:hush@example.com/mcp",
+        "mcp:https://hush@example.com/mcp",
         "mcp:https://example.com/s/hush4f0c1d2e3f405162738495/mcp",
         "mcp:npx server --api-key hush",
         "mcp:npx server --api-key=hush",
@@ -141,6 +142,7 @@ def test_a_key_is_not_remembered(target):
     "target",
     [
         "mcp:https://example.com/mcp?key=${KEY}",
+        "mcp:https://user:${KEY}@example.com/mcp",
         "mcp:npx server --api-key ${KEY}",
         "mcp:npx mcp-remote https://example.com --header 'Authorization: Bearer ${KEY}'",
         "mcp:npx -y @modelcontextprotocol/server-filesystem /srv",
@@ -148,6 +150,20 @@ def test_a_key_is_not_remembered(target):
 )
 def test_the_name_of_a_variable_is_remembered(target):
     assert select(encode_tools([target])) == ((target,), [])
+
+
+def test_a_configuration_is_shown_without_its_keys():
+    config = ServerConfig(
+        name="s",
+        transport="http",
+        command=("server", "--token", "hush"),
+        url="https://user:hush@example.com/mcp?key=hush",
+        env={"KEY": "hush"},
+        headers={"authorization": "hush"},
+        oauth=OAuthClient(client_id="me", client_secret="hush"),
+    )
+    assert config.place == "https://…@example.com/mcp"
+    assert "hush" not in repr(config)
 
 
 def test_an_address_that_is_none_is_not_shown():

@@ -34,7 +34,7 @@ def find_sections(document: RunDocument, row: dict[str, Any], kind: str) -> list
 
 @pytest.fixture(scope="module")
 def weather() -> RunDocument:
-    model = ScriptedModel(TWO_CITIES, dialect="python")
+    model = ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell")
     return build_document(Agent(model, tools=[get_weather, convert]).run("How is the weather in Paris?").facts)
 
 
@@ -81,6 +81,16 @@ def test_what_coercion_changed_is_listed(weather: RunDocument) -> None:
     assert section["changes"] == [{"path": "days", "before": '"2"', "after": "2"}]
     assert find_sections(weather, second, "changes") == []
     assert find_sections(weather, third, "changes") == []
+
+
+def test_arguments_hide_nothing_from_who_approves_them() -> None:
+    hidden = "echo hello\U000e0163\u2800\u00a0\u200d"
+    model = ScriptedModel([calls(("convert", {"celsius": hidden})), says("end")])
+    document = build_document(Agent(model, tools=[convert]).run("go").facts)
+    (row,) = list_rows(document, "call")
+    (section,) = find_sections(document, row, "json")
+    for text in (row["arguments"], section["text"]):
+        assert r"echo hello\udb40\udd63\u2800\u00a0\u200d" in text
 
 
 def test_changes_of_nested_values_have_their_places() -> None:

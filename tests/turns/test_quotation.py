@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from toolspeak.dialects import DIALECTS, JSON, Dialect
 from toolspeak.reading.names import Names, fold_name
+from toolspeak.reading.source import Budget
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.events import CallReady
 from toolspeak.values.messages import Message, Result, Text
@@ -104,7 +105,7 @@ def test_whatever_is_read_as_a_call_is_found(form: str, spelling: str, around: s
     keys: dict[str, str] = {}
     for event in TurnReader(dialect, [PAY]).feed([Answer(parts=(Text(text=page),), finish="stop")]):
         if isinstance(event, CallReady):
-            assert finder.find_call(event.call, keys) is not None, page
+            assert finder.find_call(event.call, keys, Budget()) is not None, page
 
 
 @given(st.text(max_size=12), st.text(max_size=12))

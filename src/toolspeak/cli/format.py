@@ -1,5 +1,6 @@
 """The console that commands print styled text on, and how calls, results and durations look on it."""
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from toolspeak.loop import words
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
 from toolspeak.values.codec import encode_argument
+from toolspeak.values.escaping import reveal
 from toolspeak.values.events import CallQuoted, Compacted
 from toolspeak.values.messages import ToolCall, ToolResult
 
@@ -66,24 +68,25 @@ def shorten(text: str, max_chars: int, max_lines: int | None = None) -> str:
 
 def format_call_line(call: ToolCall) -> str:
     """Format a call on one line, shortened if it is long."""
-    return escape_controls(shorten(format_call(call).replace("\n", " "), MAX_CALL_CHARS))
+    return shorten(reveal(format_call(call).replace("\n", " ")), MAX_CALL_CHARS)
 
 
 def format_arguments(call: ToolCall) -> str:
     """Format all arguments of a call in full, texts of several lines as such, for a user who is to approve it."""
     lines: list[str] = []
-    for name, value in call.arguments.items():
+    for key, value in call.arguments.items():
+        name = key if key.isidentifier() else json.dumps(key, ensure_ascii=False)  # a name makes no line of its own
         if isinstance(value, str) and "\n" in value:
             lines += [f"{name}:", *(f"  {line}" for line in value.split("\n"))]
         else:
             plain = value if isinstance(value, str) else encode_argument(value)
             lines.append(f"{name}: {output_text(plain)}")
-    return escape_controls("\n".join(lines))
+    return reveal("\n".join(lines))
 
 
 def format_quotation(fact: CallQuoted) -> str:
     """Say where a quoted call stands, for a user who may be asked to approve it."""
-    place = escape_controls(words.name_quoted_place(fact))
+    place = escape_line(words.name_quoted_place(fact))
     return f"this call is quoted, and runs only if you approve it: it stands word for word in {place}"
 
 

@@ -14,6 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from toolspeak.cli import prompt
+from toolspeak.cli.agent_config import find_named_target
 from toolspeak.cli.format import SafeConsole, format_call_line
 from toolspeak.cli.http_server import SafeFormatter, print_log
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, draw_run, encode_timed_facts, format_time
@@ -65,15 +66,9 @@ def run_worker(target: str, store: str, *, slots: int, lease: float, grace: floa
 
 
 def build_worker(runs: Runs, target: str, *, slots: int = 8, lease: float = 30.0, grace: float = 30.0) -> Worker:
-    """Return a worker for the agents of a target, which may be a module in the working directory.
-
-    The working directory stays on the path, behind everything that is installed: tools import when they are called.
-    """
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
+    """Return a worker for the agents of a target, which may be a module in the working directory."""
     with reserve_stdout():
-        return Worker(runs, target, slots=slots, lease=lease, grace=grace)
+        return Worker(runs, find_named_target(target), slots=slots, lease=lease, grace=grace)
 
 
 def log_warnings() -> None:

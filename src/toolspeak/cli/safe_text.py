@@ -20,15 +20,14 @@ from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
-from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
+from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match, reveal
 
 _UNSAFE_IN_PROSE = re.compile(f"[{UNSAFE_CHARS}]|[{JOINERS}]")
-_UNSAFE_IN_LINE = re.compile(f"[{UNSAFE_CHARS}{JOINERS}\\t\\n]")
 
 
 def escape_line(text: str) -> str:
-    r"""Return the text as one line: as `escape_controls`, with line feeds and tabs as `\n` and `\t`."""
-    return _UNSAFE_IN_LINE.sub(escape_match, text)
+    r"""Return the text as one line in which nothing is hidden, with line feeds and tabs as `\n` and `\t`."""
+    return reveal(text, keeps_lines=False)
 
 
 def join_lines(text: str) -> str:
@@ -66,6 +65,32 @@ def _escape_unless_joined(match: re.Match[str]) -> str:
     before = match.string[match.start() - 1 : match.start()]
     is_writing = before > "\x7f" and before not in JOINERS and unicodedata.category(before)[0] in "LMS"
     return match[0] if is_writing else escape_match(match)
+
+
+_PLAIN_IN_SHELLS = re.compile(r"[a-zA-Z0-9_ .,:/@+=-]")
+
+
+def simplify_for_shell(text: str, encoding: str | None = None) -> str:
+    """Return the text with only those characters that mean nothing to a shell; the others become one space.
+
+    What a shell completes passes through the quoting of the shell, of its completion system and of typer's scripts, and
+    zsh evaluates it. Escapes for all of them do not add up, so nothing is left that would need one. Characters beyond
+    ASCII are kept if the encoding, by default that of standard output, is UTF-8: others may write them with the byte of
+    a backslash.
+    """
+    keeps_others = (encoding or sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    kept = (
+        each
+        if _PLAIN_IN_SHELLS.match(each) or (keeps_others and each > "\x7f" and unicodedata.category(each)[0] in "LMNPS")
+        else " "
+        for each in text.replace("'", "’")
+    )
+    return " ".join("".join(kept).split())
+
+
+def is_plain_for_shell(word: str) -> bool:
+    """Whether a shell takes the text as one word, as it stands, and not as an option."""
+    return word[:1].isalnum() and " " not in word and simplify_for_shell(word) == word
 
 
 def write_output(text: str) -> None:

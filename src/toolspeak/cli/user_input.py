@@ -23,7 +23,7 @@ from rich.text import Text
 
 from toolspeak.cli.agent_config import REFUSED_WITHOUT_USER
 from toolspeak.cli.format import format_arguments
-from toolspeak.cli.safe_text import escape_controls
+from toolspeak.cli.safe_text import escape_line
 from toolspeak.settings import cache_folder
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import ToolCall
@@ -208,7 +208,7 @@ class TerminalInput:
             return True
         lines = format_arguments(call).split("\n")
         hidden = len(lines) - MAX_APPROVAL_LINES
-        self._console.print(Text(f"{escape_controls(call.name)} needs your approval", "bold magenta"))
+        self._console.print(Text(f"{escape_line(call.name)} needs your approval", "bold magenta"))
         for line in lines[:MAX_APPROVAL_LINES]:
             self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
         if hidden > 0:

@@ -5,6 +5,7 @@ calls of a turn, and the counts of repetitions. So a copy of a state is a copy o
 """
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -225,6 +226,6 @@ def initial_state(specs: Iterable[ToolSpec]) -> State:
 def make_key(call: ToolCall) -> CallKey:
     """Return the key by which this call is compared with others."""
     try:
-        return CallKey(call.name, repr(sorted(call.arguments.items())))
+        return CallKey(call.name, json.dumps(call.arguments, sort_keys=True, default=repr))
     except (TypeError, ValueError, RecursionError):  # nested beyond all reason, so like no other
         return CallKey(call.name, call.id)

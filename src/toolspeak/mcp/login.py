@@ -1,22 +1,37 @@
-"""OAuth for MCP servers over HTTP, as the SDK does it: how a user logs in, and how requests get their tokens.
+"""OAuth for MCP servers over HTTP: how a user logs in, and how requests get their tokens.
 
 A login begins only where somebody asked for it (`ServerConfig.on_login`): a run uses the tokens that were saved, gets
-new ones with the refresh token, and otherwise fails with the command that logs in. The SDK keeps no more than tokens
-and the registration of the client. The time at which a token ends and the addresses of the authorization server are
-saved here besides: without them a program that was started later could not refresh its tokens. The answer of a login
-comes from the user's browser to an address of this machine (`RedirectReceiver`).
+new ones with the refresh token, and otherwise fails with the command that logs in. The SDK performs a login; what comes
+after it is done here, because the SDK asks the server anew, at each refusal, where tokens come from. A server could
+then have the refresh token and the client's secret sent to an address of its own.
+
+Every credential is for one place:
+
+- A login is saved with the authorization server that it was made at and with the address of the MCP server. The access
+  token goes to that address only, and the refresh token to that authorization server only, whatever the MCP server says
+  later.
+- A client that the user registered by hand is for the `issuer` that its configuration names. Without one, its secret
+  goes to the origin of the MCP server only.
+- A client that registered itself is saved with the login, and is used nowhere else.
+
+The answer of a login comes from the user's browser to an address of this machine (`RedirectReceiver`).
 """
 
 import asyncio
+import json
 import shlex
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import replace
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -25,12 +40,14 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
+from mcp.shared.auth_utils import calculate_token_expiry
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from toolspeak.mcp.config import LoginStore, ServerConfig
-from toolspeak.mcp.failure import ServerFailure
 from toolspeak.values.errors import ServerFailed, UsageError
 from toolspeak.values.escaping import escape_controls
+from toolspeak.values.frozen import frozen
 
 LOOPBACK, REDIRECT_PATH = "127.0.0.1", "/callback"
 MAX_REQUEST_BYTES = 16_384
@@ -108,7 +125,7 @@ class RedirectReceiver:
         target = urlsplit(words[1])
         if target.path != REDIRECT_PATH:
             return HTTPStatus.NOT_FOUND, "There is nothing here."
-        answer = {name: values[0] for name, values in parse_qs(target.query).items()}
+        answer = {name: values[0] for name, values in parse_qs(target.query).items() if len(values) == 1}
         if not self._state or answer.get("state") != self._state:
             return HTTPStatus.BAD_REQUEST, "This is not the answer of the login that is waited for."
         if not self._answer.done():
@@ -131,14 +148,14 @@ M = TypeVar("M", bound=BaseModel)
 
 
 @asynccontextmanager
-async def open_login(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[httpx2.Auth | None]:
+async def open_login(config: ServerConfig) -> AsyncGenerator[httpx2.Auth | None]:
     """Yield what gives requests to a server their tokens; None if there are none, and nobody wants to log in."""
     store = config.logins
     if store is None or has_own_key(config):
         yield None
     elif config.on_login is None:
-        saved = store.load() or {}
-        yield _SavedLogin(config, store, saved, failure) if saved.get("tokens") else None
+        login = _read_login(config, store)
+        yield None if login is None else _SavedLogin(config, store, login)
     else:
         receiver = RedirectReceiver()
         async with receiver.listen(config.oauth.callback_port):
@@ -160,79 +177,185 @@ def ask_for_login(config: ServerConfig) -> str:
     return f"it needs a login: toolspeak mcp login {shlex.quote(config.name)}"
 
 
-class _Tokens:
-    """Saves the tokens of a provider, with what a later one needs to refresh them. The SDK calls the four methods."""
+@frozen
+class _Login:
+    """A login as it was saved, with the places that its credentials are for.
 
-    def __init__(self, config: ServerConfig, store: LoginStore, saved: Mapping[str, Any]) -> None:
+    Attributes:
+        tokens: The tokens.
+        expires_at: When the access token ends, in seconds since the epoch; None if that is not known.
+        client: How this program is known to the authorization server; None if that is not known any more.
+        token_endpoint: Where the authorization server gives tokens.
+        resource: What the MCP server said of itself when the user logged in.
+        saved: All of it, as it is in the file.
+    """
+
+    tokens: OAuthToken
+    expires_at: float | None
+    client: OAuthClientInformationFull | None
+    token_endpoint: str
+    resource: ProtectedResourceMetadata | None
+    saved: Mapping[str, Any]
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and time.time() > self.expires_at
+
+
+def _read_login(config: ServerConfig, store: LoginStore) -> _Login | None:
+    """Return the login that was saved; None if there is none, or if it is not for this server and this client."""
+    saved = store.load() or {}
+    tokens = _read_model(OAuthToken, saved.get("tokens"))
+    authority = _read_model(OAuthMetadata, saved.get("authorization_server"))
+    resource = _read_model(ProtectedResourceMetadata, saved.get("resource"))
+    registered = _read_model(OAuthClientInformationFull, saved.get("client"))
+    issuer = _find_origin(config.url) if authority is None else str(authority.issuer)
+    if tokens is None or not _is_for_server(config, saved, resource):
+        return None
+    if config.oauth.issuer and not _is_same_issuer(config.oauth.issuer, issuer):
+        return None
+    client = _describe_own_client(config)
+    if client is None:
+        client = registered
+    elif registered is not None or saved.get("client_id", client.client_id) != client.client_id:
+        return None  # another client logged in; what this one is trusted with is not for that authorization server
+    endpoint = urljoin(config.url, "/token") if authority is None else str(authority.token_endpoint)
+    return _Login(
+        tokens=tokens,
+        expires_at=expires_at if isinstance(expires_at := saved.get("expires_at"), int | float) else None,
+        client=client,
+        token_endpoint=endpoint,
+        resource=resource,
+        saved=saved,
+    )
+
+
+def _is_for_server(config: ServerConfig, saved: Mapping[str, Any], resource: ProtectedResourceMetadata | None) -> bool:
+    """Whether a login was made at this address: the same configuration may name another one with `${NAME}`."""
+    if "address_hash" in saved:
+        return saved["address_hash"] == _hash_address(config)
+    if resource is not None:  # a login that was saved without a hash
+        return _find_origin(str(resource.resource)) == _find_origin(config.url)
+    return saved.get("url") == config.url
+
+
+def _hash_address(config: ServerConfig) -> str:
+    return sha256(config.url.encode()).hexdigest()  # the address itself may hold a key
+
+
+class _SavedLogin(httpx2.Auth):
+    """Gives the requests to a server their tokens, and refreshes them at the authorization server of the login.
+
+    Nothing that the MCP server answers changes where anything is sent. If it refuses a token, the token is refreshed;
+    if it refuses the new one, too, the user has to log in again.
+    """
+
+    def __init__(self, config: ServerConfig, store: LoginStore, login: _Login | None) -> None:
         self._config = config
         self._store = store
-        self._saved = saved
-        self.provider: OAuthClientProvider | None = None
+        self._login = login
+        self._lock = asyncio.Lock()
+        self._refuses_fresh_tokens = False
 
-    async def get_tokens(self) -> OAuthToken | None:
-        saved = self._store.load() if self._saved else None  # another process may have refreshed them
-        if saved is None:
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send a request with the access token, and once more with another one if the token is refused."""
+        if _find_origin(str(request.url)) != _find_origin(self._config.url):
+            yield request
+            return
+        refused = ""
+        for is_retry in (False, True):
+            if self._needs_other_token(refused):
+                async with self._lock:
+                    self._login = _read_login(self._config, self._store)  # another program may have refreshed it
+                    if self._needs_other_token(refused):
+                        answer = (yield refresh) if (refresh := self._build_refresh(request)) is not None else None
+                        self._login = None if answer is None else await self._take_tokens(answer)
+            if self._login is not None:
+                request.headers["authorization"] = f"Bearer {self._login.tokens.access_token}"
+            elif is_retry:
+                return
+            response = yield request
+            if response.status_code != HTTPStatus.UNAUTHORIZED or self._login is None:
+                return
+            if is_retry or self._refuses_fresh_tokens:
+                self._refuses_fresh_tokens = True
+                return
+            refused = self._login.tokens.access_token
+
+    def _needs_other_token(self, refused: str) -> bool:
+        login = self._login
+        return login is not None and (login.has_expired or login.tokens.access_token == refused)
+
+    def _build_refresh(self, request: httpx2.Request) -> httpx2.Request | None:
+        """Build the request for new tokens; None if there is nothing to get them with."""
+        login = self._login
+        if login is None or login.client is None or not login.tokens.refresh_token:
             return None
-        if self.provider is not None:
-            context = self.provider.context
-            context.token_expiry_time = saved.get("expires_at")
-            context.oauth_metadata = _read_model(OAuthMetadata, saved.get("authorization_server"))
-            context.protected_resource_metadata = _read_model(ProtectedResourceMetadata, saved.get("resource"))
-        return _read_model(OAuthToken, saved.get("tokens"))
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        if (client := self._config.oauth).client_id:
-            method = "client_secret_post" if client.client_secret else "none"
-            return OAuthClientInformationFull(
-                client_id=client.client_id,
-                client_secret=client.client_secret or None,
-                token_endpoint_auth_method=method,
-                redirect_uris=None,
-            )
-        return _read_model(OAuthClientInformationFull, self._saved.get("client"))
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        assert self.provider is not None  # noqa: S101 (it is the caller)
-        context = self.provider.context
-        is_registered = context.client_info is not None and not self._config.oauth.client_id
-        self._saved = {
-            "tokens": _write_model(tokens),
-            "expires_at": context.token_expiry_time,
-            "client": _write_model(context.client_info) if is_registered else None,
-            "authorization_server": _write_model(context.oauth_metadata),
-            "resource": _write_model(context.protected_resource_metadata),
+        context = OAuthContext(
+            server_url=self._config.url,
+            client_metadata=_describe_client(f"http://{LOOPBACK}{REDIRECT_PATH}"),
+            storage=_Storage(login.client),
+            redirect_handler=None,
+            callback_handler=None,
+            protected_resource_metadata=login.resource,
+            client_info=login.client,
+        )
+        data = {
+            "grant_type": "refresh_token",
+            "refresh_token": login.tokens.refresh_token,
+            "client_id": login.client.client_id,
         }
-        self._store.save(self._saved)
+        if context.should_include_resource_param(request.headers.get(MCP_PROTOCOL_VERSION_HEADER)):
+            data["resource"] = context.get_resource_url()
+        data, headers = context.prepare_token_auth(data, {"content-type": "application/x-www-form-urlencoded"})
+        return httpx2.Request("POST", login.token_endpoint, data=data, headers=headers)
 
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Do nothing: the registration is saved with the first tokens, and is of no use without them."""
-
-
-class _SavedLogin(OAuthClientProvider):
-    """Gives requests the tokens that were saved, and refreshes them."""
-
-    def __init__(
-        self, config: ServerConfig, store: LoginStore, saved: Mapping[str, Any], failure: ServerFailure
-    ) -> None:
-        tokens = _Tokens(config, store, saved)
-
-        async def refuse(url: str) -> None:
-            failure.reason = ask_for_login(config)
-            raise ServerFailed(f"the MCP server {config.name} gave no answer: {failure.reason}")
-
-        metadata = _describe_client(f"http://{LOOPBACK}{REDIRECT_PATH}")
-        super().__init__(config.url, metadata, tokens, redirect_handler=refuse, callback_handler=_never)
-        tokens.provider = self
+    async def _take_tokens(self, response: httpx2.Response) -> _Login | None:
+        """Save the tokens of a refresh, and return the login with them; None if the refresh was refused."""
+        login = self._login
+        tokens = _read_model(OAuthToken, _read_json(await response.aread())) if response.status_code == 200 else None
+        if login is None or tokens is None:
+            return None
+        update = {"scope": tokens.scope or login.tokens.scope}  # what an answer leaves out stays as it was
+        update["refresh_token"] = tokens.refresh_token or login.tokens.refresh_token
+        tokens = tokens.model_copy(update=update)
+        expires_at = calculate_token_expiry(tokens.expires_in)
+        saved = {**login.saved, "tokens": _write_model(tokens), "expires_at": expires_at}
+        self._store.save(saved)
+        return replace(login, tokens=tokens, expires_at=expires_at, saved=saved)
 
 
-class _NewLogin(OAuthClientProvider):
-    """Registers this program, and lets the user log in."""
+class _NewLogin(_SavedLogin):
+    """Lets the user log in when the server asks for it, and then uses that login."""
 
     def __init__(self, config: ServerConfig, store: LoginStore, receiver: RedirectReceiver) -> None:
-        tokens = _Tokens(config, store, {})
+        super().__init__(config, store, None)
+        self._receiver = receiver
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send a request with the access token of the login, which comes first."""
+        async with AsyncExitStack() as stack:
+            if self._login is None:
+                await stack.enter_async_context(self._lock)
+            if self._login is None:
+                flow = self._build_provider().async_auth_flow(request)  # with nothing that was said at another attempt
+            else:
+                await stack.aclose()
+                flow = super().async_auth_flow(request)
+            await stack.enter_async_context(aclosing(flow))
+            with suppress(StopAsyncIteration):
+                outgoing = await anext(flow)
+                while True:
+                    outgoing = await flow.asend((yield outgoing))
+
+    def _build_provider(self) -> OAuthClientProvider:
+        config, receiver = self._config, self._receiver
+        provider: OAuthClientProvider | None = None
 
         async def show(url: str) -> None:
             assert config.on_login is not None  # noqa: S101 (else nobody could log in)
+            assert provider is not None  # noqa: S101 (it is the caller)
+            _check_authority(config, provider.context)
             receiver.expect(parse_qs(urlsplit(url).query)["state"][0])
             await asyncio.to_thread(config.on_login, url)  # a browser in a terminal returns when the user leaves it
 
@@ -240,16 +363,112 @@ class _NewLogin(OAuthClientProvider):
             answer = await receiver.wait()
             return AuthorizationCodeResult(code=answer["code"], state=answer["state"], iss=answer.get("iss"))
 
-        super().__init__(config.url, _describe_client(receiver.url), tokens, show, wait)
-        tokens.provider = self
+        def save(tokens: OAuthToken) -> None:
+            assert provider is not None  # noqa: S101 (it is the caller)
+            self._save(tokens, provider.context)
+
+        storage = _Storage(_describe_own_client(config), save)
+        provider = OAuthClientProvider(config.url, _describe_client(receiver.url), storage, show, wait)
+        return provider
+
+    def _save(self, tokens: OAuthToken, context: OAuthContext) -> None:
+        client = context.client_info
+        is_registered = client is not None and not self._config.oauth.client_id
+        self._store.save(
+            {
+                "tokens": _write_model(tokens),
+                "expires_at": context.token_expiry_time,
+                "client": _write_model(client) if is_registered else None,
+                "client_id": None if client is None else client.client_id,
+                "authorization_server": _write_model(context.oauth_metadata),
+                "resource": _write_model(context.protected_resource_metadata),
+                "address_hash": _hash_address(self._config),
+            }
+        )
+        self._login = _read_login(self._config, self._store)
 
 
-async def _never() -> AuthorizationCodeResult:
-    raise AssertionError("the login was refused before")
+def _check_authority(config: ServerConfig, context: OAuthContext) -> None:
+    """Check where a login is about to be made, before the user is sent there.
+
+    The SDK has checked that the authorization server describes itself under its own name, and that the resource is the
+    MCP server; it checks the name that comes back with the user (RFC 9207).
+
+    Raises:
+        ServerFailed: A credential would go to a place that it is not for.
+    """
+    authority, client = context.oauth_metadata, config.oauth
+    own = _find_origin(config.url)
+    issuer = context.auth_server_url or own if authority is None else str(authority.issuer)
+    where = f"the MCP server {config.name} names the authorization server {escape_controls(issuer)}"
+    if client.issuer and not _is_same_issuer(client.issuer, issuer):
+        raise ServerFailed(f"{where}, and its configuration names {client.issuer}; nothing was sent there")
+    if authority is None:
+        if context.auth_server_url is not None:  # the SDK would ask the MCP server itself for tokens
+            raise ServerFailed(f"{where}, which does not say where it gives tokens; nothing was sent there")
+        return
+    places = [issuer, str(authority.token_endpoint), str(authority.authorization_endpoint)]
+    issued, token, page = map(_find_origin, places)
+    if own.startswith("https:") and not all(place.startswith("https:") for place in places):
+        raise ServerFailed(f"{where}, which does not use https; nothing was sent there")
+    if client.issuer:
+        return
+    cure = f'if that is right, add "issuer": {json.dumps(issuer)} to "oauth" of the server in its mcp.json'
+    if client.client_secret and {issued, token} != {own}:
+        raise ServerFailed(f"{where}, and your client secret may be for another one; {cure}")
+    if page not in (issued, token) and not authority.authorization_response_iss_parameter_supported:
+        # The login would be made at one authorization server, and its code be sent to another one.
+        raise ServerFailed(f"{where}, whose logins are made at {page}, and whose tokens come from {token}; {cure}")
+
+
+class _Storage:
+    """What the SDK asks for credentials: it gets the client that the user registered, and hands over new tokens."""
+
+    def __init__(
+        self, client: OAuthClientInformationFull | None, on_tokens: Callable[[OAuthToken], None] | None = None
+    ) -> None:
+        self._client = client
+        self._on_tokens = on_tokens
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        if self._on_tokens is not None:
+            self._on_tokens(tokens)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self._client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Do nothing: the registration is saved with the first tokens, and is of no use without them."""
+
+
+def _describe_own_client(config: ServerConfig) -> OAuthClientInformationFull | None:
+    """Return the client that the user registered by hand; None if the program registers itself."""
+    client = config.oauth
+    if not client.client_id:
+        return None
+    return OAuthClientInformationFull(
+        client_id=client.client_id,
+        client_secret=client.client_secret or None,
+        token_endpoint_auth_method="client_secret_post" if client.client_secret else "none",
+        redirect_uris=None,
+    )
 
 
 def _describe_client(redirect: str) -> OAuthClientMetadata:
     return OAuthClientMetadata(client_name="toolspeak", redirect_uris=[AnyUrl(redirect)])
+
+
+def _is_same_issuer(one: str, other: str) -> bool:
+    """Whether two names mean the same authorization server; a slash at the end of an origin is none of the name."""
+    return one == other or one.rstrip("/") == other.rstrip("/") == _find_origin(one)
+
+
+def _find_origin(url: str) -> str:
+    parts = httpx2.URL(url)
+    return f"{parts.scheme}://{parts.netloc.decode('ascii')}"
 
 
 def _write_model(model: BaseModel | None) -> dict[str, Any] | None:
@@ -260,4 +479,11 @@ def _read_model(kind: type[M], data: object) -> M | None:
     try:
         return None if data is None else kind.model_validate(data)
     except ValidationError:  # it was saved by another version, or edited
+        return None
+
+
+def _read_json(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
         return None

@@ -42,7 +42,7 @@ from toolspeak.tools import Skipped, Tool, Toolbox, output_text
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.tools.types import read_return_schema
 from toolspeak.values.errors import UsageError
-from toolspeak.values.escaping import escape_controls
+from toolspeak.values.escaping import reveal
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Media, ToolCall, ToolResult
 from toolspeak.values.package import __version__
@@ -277,11 +277,11 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
 
 def format_question(call: types.CallToolRequestParams) -> str:
     """Return the question whether a call may run, without characters that hide or reorder what is shown."""
-    arguments = escape_controls(json.dumps(call.arguments or {}, ensure_ascii=False))
+    arguments = reveal(json.dumps(call.arguments or {}, ensure_ascii=False), keeps_lines=False)
     hidden = len(arguments) - MAX_SHOWN_CHARS
     if hidden > 0:
         arguments = f"{arguments[:MAX_SHOWN_CHARS]}… ({hidden:,} more characters are not shown)"
-    return f"Run {escape_controls(call.name)} with {arguments}?"
+    return f"Run {reveal(call.name, keeps_lines=False)} with {arguments}?"
 
 
 MAX_TEXT_CHARS = 1_000  # characters of the text of a report

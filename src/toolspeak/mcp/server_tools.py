@@ -11,13 +11,22 @@ import binascii
 import os
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.connection import Connection, Definition
-from toolspeak.mcp.tool_specs import RESERVED_NAMES, build_spec, find_changes, select_pinned, spell_names
+from toolspeak.mcp.tool_specs import (
+    MAX_SERVER_CHARS,
+    RESERVED_NAMES,
+    build_spec,
+    count_chars,
+    find_changes,
+    select_pinned,
+    spell_names,
+)
 from toolspeak.tools import Context, Skipped, Tool, Toolbox
 from toolspeak.tools.context import ProgressCallback
 from toolspeak.tools.schema_function import describe_function
@@ -298,11 +307,16 @@ def join_tools(own: Toolbox, sources: Sequence[ServerTools]) -> Toolbox:
     names = spell_names([(server.config, name) for server, name in listed], [*own.names, *RESERVED_NAMES])
     tools: list[Tool[..., Any]] = []
     used = {*own.names, *RESERVED_NAMES}
+    chars: Counter[McpServer] = Counter()
     for ((server, listed_name), definition), name in zip(listed.items(), names, strict=True):
         try:
             if name in used:
                 raise UsageError(f"another tool is called {name}")
-            tools.append(server.build_tool(definition, build_spec(definition, name, server.config)))
+            spec = build_spec(definition, name, server.config)
+            chars[server] += count_chars(spec)
+            if chars[server] > MAX_SERVER_CHARS:
+                raise UsageError(f"the server says more than {MAX_SERVER_CHARS:,} characters of its tools")
+            tools.append(server.build_tool(definition, spec))
             used.add(name)
         except UsageError as error:
             skipped.append(_skip(server, listed_name, str(error)))

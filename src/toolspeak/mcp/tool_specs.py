@@ -1,9 +1,10 @@
 """The tools of an MCP server as `ToolSpec`s: from the server's own JSON schemas, never through a Python model.
 
 Everything that a server says of its tools is foreign text, and most of it is shown in the system prompt, where control
-tokens count. So in descriptions control tokens are broken, and long ones are cut. A schema is otherwise not touched: a
-tool with a control token in a name or a value that it must be called with is left out, since it could not be called
-with another spelling.
+tokens count. So in descriptions control tokens are broken, hidden characters are shown, and long ones are cut. All that
+is said of a tool counts against one budget (`MAX_TOOL_CHARS`), and all tools of a server against another; a description
+that was cut says so. A schema is otherwise not touched: a tool with a control token or a hidden character in a name or
+a value that it must be called with is left out, since it could not be called with another spelling.
 
 A server could describe its tools harmlessly at first and change the text later, when nobody looks. So everything that a
 model is shown or that decides how a call is run is pinned: it is compared with what the user accepted. A tool that is
@@ -14,18 +15,19 @@ import difflib
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.connection import Definition
 from toolspeak.reading.control_tokens import break_tokens
 from toolspeak.tools.signature import TOOL_NAME
 from toolspeak.values.errors import UsageError
+from toolspeak.values.escaping import reveal
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import Effect, Schema, ToolSpec, map_subschemas
+from toolspeak.values.spec import SCHEMA_KEYWORDS, Effect, Schema, ToolSpec, map_subschemas
 
 PINNED_KEYS = ("title", "description", "inputSchema", "outputSchema", "annotations")
 
@@ -51,10 +53,9 @@ def format_changes(old: Mapping[str, Mapping[str, Any]], changed: Mapping[str, M
     """Return the difference between tools as they were accepted and as they are, line by line and whole."""
     lines: list[str] = []
     for name, tool in changed.items():
-        heading = name if name.isprintable() else json.dumps(name)
-        lines.append(f"{heading}:" if name in old else f"{heading} (new):")
+        lines.append(f"{name}:" if name in old else f"{name} (new):")
         lines += [f"  {line}" for line in _compare(list(_write_lines(old.get(name, {}))), list(_write_lines(tool)))]
-    return lines
+    return [reveal(line, keeps_lines=False) for line in lines]
 
 
 def shorten_changes(lines: Sequence[str]) -> str:
@@ -110,8 +111,10 @@ def _count_common(one: str, other: str) -> int:
     return bisect_left(range(length), True, key=lambda end: one[: end + 1] != other[: end + 1])
 
 
-MAX_DESCRIPTION_CHARS = 4_000  # characters of the description of a tool or a parameter that a model is shown
-MAX_SCHEMA_CHARS = 200_000  # characters of a schema; a tool with a longer one is left out
+MAX_TOOL_CHARS = 16_000  # of all that a model is shown of a tool: description, names, choices, patterns and the rest
+MAX_SERVER_CHARS = 1_000_000  # of all tools of a server together; those that come after are left out
+MAX_DESCRIPTION_CHARS = 4_000  # of the description of a tool or a parameter
+MAX_SCHEMA_CHARS = 200_000  # of a schema; a tool with a longer one is left out
 MAX_NAME_CHARS = 64
 
 RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
@@ -120,6 +123,25 @@ RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
 _DIGEST_CHARS = 8
 
 _ANNOTATIONS = ("description", "title", "$comment")  # keywords whose texts are for readers only
+_NAMES = ("required", "enum", "const", "$ref", "type")  # keywords with what a call has to be spelled like
+_SPACES = re.compile(r"[\x00-\x08\x0b-\x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+"""What JSON escapes, or what looks like a space and is as harmless as one in a text that nobody approves."""
+
+
+class _Cut(NamedTuple):
+    """What is left of a schema that is too long: how many characters of each text and keyword, and how many levels."""
+
+    text_chars: int
+    keyword_chars: int
+    levels: int
+
+
+_CUTS = (
+    _Cut(MAX_DESCRIPTION_CHARS, MAX_SCHEMA_CHARS, 10_000),
+    *(_Cut(chars, chars, 10_000) for chars in (MAX_DESCRIPTION_CHARS, 1_000, 300, 100, 0)),
+    *(_Cut(0, 0, levels) for levels in (8, 4, 2, 1)),
+)
+_MIN_CHOICE_CHARS = 500  # of `enum` and `const`: a call that does not fit them is wrong
 
 
 def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolSpec:
@@ -133,18 +155,35 @@ def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolS
     Raises:
         UsageError: The tool cannot be used; the message says why.
     """
-    description = definition.get("description") or definition.get("title") or ""
+    about = str(definition.get("description") or definition.get("title") or "")
     returns = definition.get("outputSchema")
+    try:
+        description, parameters, returns = _fit(
+            about,
+            _check_schema(definition.get("inputSchema") or {"type": "object"}),
+            _check_schema(returns) if isinstance(returns, dict) else None,
+        )
+    except RecursionError:
+        raise UsageError("its schema is nested too deeply") from None
     return ToolSpec(
         name=name,
-        description=clean_text(str(description)),
-        parameters=clean_schema(definition.get("inputSchema") or {"type": "object"}),
-        returns=clean_schema(returns) if isinstance(returns, dict) else None,
+        description=description,
+        parameters=parameters,
+        returns=returns,
         effect=_find_effect(definition) if config.trust_hints else "once",
         approve=config.approve,
         timeout=config.call_timeout,
         origin=Origin.FOREIGN_DESCRIPTION,
     )
+
+
+def count_chars(spec: ToolSpec) -> int:
+    """Return how many characters a model is shown of a tool, as JSON."""
+    return len(spec.description) + _measure(spec.parameters) + _measure(spec.returns)
+
+
+def _measure(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 def _find_effect(definition: Definition) -> Effect:
@@ -154,54 +193,114 @@ def _find_effect(definition: Definition) -> Effect:
     return "idempotent" if hints.get("idempotentHint") is True else "once"
 
 
-def clean_text(text: str) -> str:
-    """Return a text of a server without control tokens, cut to a bounded length."""
-    return break_tokens(text if len(text) <= MAX_DESCRIPTION_CHARS else f"{text[:MAX_DESCRIPTION_CHARS]}…")
+def clean_text(text: str, max_chars: int = MAX_DESCRIPTION_CHARS) -> str:
+    """Return a text of a server without control tokens and hidden characters, cut to a bounded length."""
+    left = len(text) - max_chars
+    cut = text if left <= 0 else f"{text[:max_chars]}… ({left:,} more characters)" if max_chars else ""
+    return break_tokens(cut if cut.isascii() and cut.isprintable() else reveal(_SPACES.sub(" ", cut)))
 
 
-def clean_schema(schema: Any) -> Schema:
-    """Return a schema of a server with its descriptions cleaned. A schema that needs no cleaning is returned as it is.
+def _fit(about: str, parameters: Schema, returns: Schema | None) -> tuple[str, Schema, Schema | None]:
+    """Return the description and the schemas of a tool, cleaned, and cut to what a model may be shown of a tool.
+
+    Texts for readers are cut first, then bounds, then the schema of the result, and then the inner parts of the
+    parameters. The server checks what is no longer checked here.
+    """
+    said = _measure(parameters) + _measure(returns)
+    for cut in _CUTS:
+        fitted = _cut_schema(parameters, cut)
+        result = None if returns is None or not cut.text_chars else _cut_schema(returns, cut)
+        shown = _measure(fitted) + _measure(result)
+        description = clean_text(about)
+        if cut is not _CUTS[0]:
+            note = f"(The server says more of this tool: {shown:,} of {said:,} characters of its schemas are shown.)"
+            description = f"{description}\n\n{note}".lstrip()
+        if len(description) + shown <= MAX_TOOL_CHARS:
+            return description, fitted, result
+    raise UsageError(
+        f"its schema has {said:,} characters, and cannot be cut to the {MAX_TOOL_CHARS:,} that are allowed"
+    )
+
+
+def _check_schema(schema: Any) -> Schema:
+    """Check that a schema can be shown: what calls are spelled like cannot be cleaned.
 
     Raises:
-        UsageError: The schema is no object, is too long, or has a control token where it has a meaning.
+        UsageError: The schema is no object, is too long, or has a control token or a hidden character in a name.
     """
     if not isinstance(schema, dict):
         raise UsageError("its schema is no object")
     given = cast("dict[str, Any]", schema)
-    try:
-        text = json.dumps(given, ensure_ascii=False)
-        if len(text) > MAX_SCHEMA_CHARS:
-            raise UsageError(f"its schema has {len(text):,} characters, and {MAX_SCHEMA_CHARS:,} are allowed")
-        if len(text) <= MAX_DESCRIPTION_CHARS and not _has_token(given):
-            return given
-        cleaned = _clean_annotations(given)
-        if _has_token(_drop_annotations(given)):
-            raise UsageError("its schema has a control token of a model in it")
-    except RecursionError:
-        raise UsageError("its schema is nested too deeply") from None
-    return given if cleaned == given else cleaned
+    text = json.dumps(given, ensure_ascii=False)
+    if len(text) > MAX_SCHEMA_CHARS:
+        raise UsageError(f"its schema has {len(text):,} characters, and {MAX_SCHEMA_CHARS:,} are allowed")
+    if _has_text(given, _has_token) and _has_text(_drop_annotations(given), _has_token):
+        raise UsageError("its schema has a control token of a model in it")
+    if not (text.isascii() and text.isprintable()) and _has_text(_keep_names(given), _is_hidden):
+        raise UsageError("its schema has a hidden character in a name or a choice")
+    return given
 
 
-def _clean_annotations(schema: Schema) -> dict[str, Any]:
-    cleaned = map_subschemas(schema, _clean_annotations)
-    for key in _ANNOTATIONS:
-        if isinstance(cleaned.get(key), str):
-            cleaned[key] = clean_text(cleaned[key])
-    return cleaned
+def _map(schema: Schema, change: Callable[[Schema], Any]) -> dict[str, Any]:
+    """Apply `change` to each schema directly inside a schema, in the definitions of older schemas as well."""
+    result = map_subschemas(schema, change)
+    if isinstance(older := result.get("definitions"), dict):
+        named = cast("dict[str, Any]", older).items()
+        result["definitions"] = {
+            name: change(cast("Schema", sub)) if isinstance(sub, dict) else sub for name, sub in named
+        }
+    return result
+
+
+def _cut_schema(schema: Schema, cut: _Cut) -> Schema:
+    """Return a schema with its texts cleaned and cut. A schema that needs neither is returned as it is."""
+    if not cut.levels:
+        return {key: schema[key] for key in ("type", "$ref") if key in schema}
+    inner = _Cut(cut.text_chars, cut.keyword_chars, cut.levels - 1)
+    result: dict[str, Any] = {}
+    for key, value in _map(schema, lambda sub: _cut_schema(sub, inner)).items():
+        if key in _ANNOTATIONS and isinstance(value, str):
+            text = clean_text(value, cut.text_chars)
+            if text or not value:
+                result[key] = text
+        elif key in SCHEMA_KEYWORDS or key in ("definitions", "type", "required", "$ref"):
+            result[key] = value
+        else:
+            is_choice = key in _NAMES
+            fits = _measure(value) <= max(cut.keyword_chars, _MIN_CHOICE_CHARS if is_choice else 0)
+            if fits and (is_choice or not _has_text({key: value}, _is_hidden)):
+                result[key] = value
+    return schema if result == schema else result
 
 
 def _drop_annotations(schema: Schema) -> dict[str, Any]:
-    kept = map_subschemas(schema, _drop_annotations)
+    kept = _map(schema, _drop_annotations)
     return {key: value for key, value in kept.items() if key not in _ANNOTATIONS or not isinstance(value, str)}
 
 
-def _has_token(value: Any) -> bool:
-    """Whether JSON data has a control token in one of its texts or keys."""
+def _keep_names(schema: Schema) -> dict[str, Any]:
+    kept = _map(schema, _keep_names)
+    return {key: kept[key] for key in kept if key in SCHEMA_KEYWORDS or key in ("definitions", *_NAMES)}
+
+
+def _has_text(value: Any, test: Callable[[str], bool]) -> bool:
+    """Whether JSON data has a text or a key for which `test` is true."""
     if isinstance(value, str):
-        return break_tokens(value) != value
+        return test(value)
     if isinstance(value, dict):
-        return any(_has_token(key) or _has_token(each) for key, each in cast("dict[str, Any]", value).items())
-    return isinstance(value, list) and any(map(_has_token, cast("list[Any]", value)))
+        pairs = cast("dict[str, Any]", value).items()
+        return any(test(key) or _has_text(each, test) for key, each in pairs)
+    return isinstance(value, list) and any(_has_text(each, test) for each in cast("list[Any]", value))
+
+
+def _has_token(text: str) -> bool:
+    return break_tokens(text) != text
+
+
+def _is_hidden(text: str) -> bool:
+    """Whether a text hides a character even as JSON, which escapes control characters."""
+    plain = text if text.isascii() and text.isprintable() else _SPACES.sub(" ", text)
+    return reveal(plain) != plain
 
 
 def spell_name(name: str) -> str:

@@ -209,14 +209,14 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
     headers = dict(config.headers)
     if config.transport == "sse":
         async with (
-            open_login(config, failure) as login,
+            open_login(config) as login,
             sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client, auth=login) as streams,
         ):
             yield streams
         return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
     async with (
-        open_login(config, failure) as login,
+        open_login(config) as login,
         guard.build_client(headers=headers, timeout=timeout, auth=login) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):

@@ -44,7 +44,12 @@ class UserLogin:
 def _describe_server(config: ServerConfig) -> dict[str, Any]:
     """Return how a server is reached, with the names of variables and not their values, in the form of an mcp.json."""
     client = config.oauth
-    oauth = {"clientId": client.client_id, "clientSecret": client.client_secret, "callbackPort": client.callback_port}
+    oauth = {
+        "clientId": client.client_id,
+        "clientSecret": client.client_secret,
+        "callbackPort": client.callback_port,
+        "issuer": client.issuer,
+    }
     headers = dict(config.headers)
     return {"name": config.name, "type": config.transport, "url": config.url, "headers": headers, "oauth": oauth}
 
@@ -141,7 +146,7 @@ def tools(
         "call_timeout": call_timeout,
         "on_progress": on_progress,
         **({} if name is None else {"name": name}),
-        **({} if cwd is None else {"cwd": str(cwd)}),
+        **({} if cwd is None else {"cwd": str(cwd), "home": ""}),
     }
     return build_server_tools(
         [

@@ -27,6 +27,7 @@ from toolspeak.run.turn_request import render_request
 from toolspeak.values import codec
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.errors import UsageError
+from toolspeak.values.escaping import reveal
 from toolspeak.values.events import (
     ApprovalGiven,
     CallMalformed,
@@ -238,7 +239,7 @@ def _describe_arguments(call: ToolCall, spec: ToolSpec | None, written: Any) -> 
     `written` are the arguments as the model wrote them, if they are known and may differ.
     """
     plain = codec.encode_argument(call.arguments)
-    yield DetailSection(type="json", label="Arguments", text=_format_json(plain))
+    yield DetailSection(type="json", label="Arguments", text=reveal(_format_json(plain)))  # somebody may approve them
     final: Any = plain
     problems: list[str] = []
     if spec is not None:

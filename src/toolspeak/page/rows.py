@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from toolspeak.values.escaping import reveal
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -61,7 +62,7 @@ def _preview_arguments(arguments: Mapping[str, Any]) -> str:
     parts: list[str] = []
     length = 0
     for name, value in arguments.items():
-        parts.append(f"{name}={_dump_start(value)}")
+        parts.append(reveal(f"{name}={_dump_start(value)}"))
         length += len(parts[-1])
         if length > MAX_PREVIEW_CHARS:
             break

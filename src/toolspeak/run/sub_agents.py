@@ -28,6 +28,7 @@ from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import BaseAgent
 from toolspeak.tools import Context, Tool
+from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.tools.signature import read_signature
 from toolspeak.values.errors import RunPaused, ToolError, UsageError
 from toolspeak.values.events import Fact, Interrupted
@@ -54,7 +55,7 @@ def build_agent_tool(
     *,
     prompt: Callable[..., Any] | None,
     effect: Effect,
-    approve: bool,
+    approve: bool | ApprovalRule,
     timeout: float | None,
 ) -> Tool[..., Any]:
     """Build the tool whose calls are runs of an agent; see `Agent.as_tool`."""

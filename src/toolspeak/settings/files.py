@@ -6,11 +6,13 @@ folder what toolspeak wrote down for the user: the log of conversations. `TOOLSP
 folder is created before the first file is written to it.
 """
 
+import errno
 import json
 import os
 import stat
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -18,6 +20,9 @@ from typing import Any, TypeAlias, cast
 from toolspeak.values.errors import UsageError
 
 Environ: TypeAlias = Mapping[str, str]
+
+MAX_LINKS = 40
+"""How many symbolic links one path may lead through, as on Linux."""
 
 FOLDER_VARIABLES = ("TOOLSPEAK_CACHE_FOLDER", "TOOLSPEAK_CONFIG_FOLDER", "TOOLSPEAK_DATA_FOLDER")
 
@@ -80,6 +85,13 @@ def _home_folder(environ: Environ | None) -> Path:
     )
 
 
+def create_folder(path: Path, mode: int = 0o755) -> None:
+    """Create a folder, and those above it, if there are none. Nobody else may write to them, whatever the umask is."""
+    for each in reversed([each for each in path.parents if not each.exists()]):
+        each.mkdir(mode=0o755, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that a reader finds the old text or the new one, never half of either.
 
@@ -133,6 +145,62 @@ def find_other_writer(path: Path) -> str | None:
     if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:  # with that bit, only owners replace files
         return "every user may write to its folder"
     return None
+
+
+def find_foreign_hand(status: os.stat_result) -> str | None:
+    """Return why a user other than the present one and root may have written an open file, as `os.fstat` describes it.
+
+    None if nobody may have. A descriptor is asked, and not a name, which may mean another file a moment later.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    if status.st_uid not in _trusted_users():
+        return f"it belongs to {_user_name(status.st_uid)}"
+    if status.st_mode & stat.S_IWOTH:
+        return "every user may write to it"
+    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid, status.st_uid):
+        return "its group may write to it"
+    return None
+
+
+def find_foreign_way(path: Path) -> str | None:
+    """Return why a user other than the present one and root could change what a path leads to; None if nobody could.
+
+    Every folder and link on the way counts: whoever may write to a folder could put something else in the place of what
+    is there, unless it is a folder such as `/tmp`, in which only owners may. What is below a folder that only its owner
+    may enter is out of reach. Raises `OSError` if there is no such file.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    absolute = path.absolute()
+    place, words, links, is_out_of_reach = Path(absolute.anchor), deque(absolute.parts[1:]), 0, False
+    while True:
+        status = place.lstat()
+        only_owners_rename = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        is_safe = status.st_uid in _trusted_users() and (is_out_of_reach or only_owners_rename)
+        if not is_safe and (reason := find_foreign_hand(status)) is not None:
+            return f"{place}: {reason}"
+        if stat.S_ISDIR(status.st_mode) and not status.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+            is_out_of_reach = True
+        if not words:
+            return None
+        word = words.popleft()
+        place = place.parent if word == ".." else place / word
+        if place.is_symlink():
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if place.lstat().st_uid not in _trusted_users():
+                return f"{place}: it belongs to {_user_name(place.lstat().st_uid)}"
+            target = place.readlink()
+            words.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+            place = Path(target.anchor) if target.is_absolute() else place.parent
+        is_out_of_reach = is_out_of_reach and word != ".." and place != Path(place.anchor)
+
+
+def _trusted_users() -> set[int]:
+    """Return the present user and root. In a container root may have another number, that of the owner of `/`."""
+    return {0, os.geteuid(), Path(os.sep).stat().st_uid}
 
 
 def _user_name(number: int) -> str:

@@ -2,13 +2,16 @@
 
 import json
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
+from toolspeak.values.address import HIDDEN, hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
+
+if TYPE_CHECKING:
+    from toolspeak.settings.resolver import Listing
 
 ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 """Whether calls that need approval are refused, shown to the user, or approved."""
@@ -115,6 +118,7 @@ class Settings:
         endpoints: The defined endpoints by name.
         origins: The file or environment variable that each setting came from; defaults have no entry.
         ignored: Settings in the files of projects that do not count, and why.
+        listing: What the tools of a project run; None if the tools are not those of a project.
     """
 
     model: str = "local"
@@ -129,6 +133,7 @@ class Settings:
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     ignored: tuple[IgnoredSettings, ...] = ()
+    listing: "Listing | None" = None
 
     def origin(self, setting: str) -> str:
         """Return the origin of a setting, by its full name such as `limits.turns`."""
@@ -199,5 +204,9 @@ def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
 
 
 def hide_password(model: str) -> str:
-    """Return the name of a model without the password that its address may hold."""
-    return re.sub(r"(?<=://)[^/@]*@", "…@", model)
+    """Return the name of a model without the secrets that its address may hold."""
+    if "://" not in model:
+        return model
+    address, mark, name = model.partition("#")
+    shown = hide_secrets(address)
+    return shown if shown.endswith(HIDDEN) else shown + mark + name  # what follows may be the rest of a password

@@ -51,6 +51,7 @@ from toolspeak.reading.names import (
     fold_tool,
 )
 from toolspeak.reading.reader import Reader
+from toolspeak.reading.source import INNER_SOURCE_CHARS, Budget
 from toolspeak.values.events import CallReady
 from toolspeak.values.messages import (
     Call,
@@ -173,6 +174,9 @@ QUOTE_MARKS = re.compile(r"^[ \t]*(?:[>|][ \t]*)+", re.MULTILINE)
 
 TEXT_MEDIA = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml|javascript))")
 
+NewParser: TypeAlias = Callable[[Budget, bool], Parser]
+"""Makes a parser for a text, or for an excerpt of one that was read before."""
+
 Key: TypeAlias = str
 """Equal for two calls of the same tool with the same arguments, whatever their ids and white space."""
 
@@ -206,9 +210,9 @@ class QuotationFinder:
             dialect: The dialect of the conversation. A text is also read with its parser, if it has one of its own.
             earlier_specs: Tools that were on offer before in the same conversation.
         """
-        self._parsers: list[Callable[[], Parser]] = [lambda: Reader(specs)]
+        self._parsers: list[NewParser] = [lambda budget, excerpt: Reader(specs, budget=budget, is_excerpt=excerpt)]
         if not isinstance(dialect, TextDialect | NativeDialect):
-            self._parsers.append(lambda: dialect.parser(specs))
+            self._parsers.append(lambda budget, excerpt: dialect.parser(specs))
         self._raw_parameters = find_raw_parameters(specs)
         self._described = (*specs, *earlier_specs)
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
@@ -225,26 +229,28 @@ class QuotationFinder:
         self._history = history
         self.call_ids.follow(history)
 
-    def find_call(self, call: ToolCall, keys: dict[str, Key]) -> Quotation | None:
+    def find_call(self, call: ToolCall, keys: dict[str, Key], budget: Budget) -> Quotation | None:
         """Return where a call that was read from text is quoted from; None if it is the model's own.
 
         Args:
             call: The call.
             keys: The keys of the calls before it in the same message, by id. The key of this call is added, if there is
                 anything to quote from.
+            budget: What counts the work of the search, for all calls of the message.
         """
         if next(self._foreign_sources(), None) is None:
             return None
         key = keys[call.id] = make_key(call, keys)
         name, words = fold_tool(call.name), _words(call.arguments)
-        size = 2 * len(repr(call.arguments)) + 200
+        # A power of two, so that calls of about one size are looked for in the same parts of a text.
+        size = 1 << (2 * len(repr(call.arguments)) + 200).bit_length()
         raw = self._raw_words(call)
 
         def holds(source: _SourceText, *, inline: bool) -> bool:
             if not source.names(name):
                 return False
             is_raw = raw is not None and source.holds_raw(name, raw, inline=inline)
-            return is_raw or source.holds(key, name, words, size, inline=inline)
+            return is_raw or source.holds(key, name, words, size, budget, inline=inline)
 
         for quotation, source in self._foreign_sources(call.name):
             if holds(source, inline=False):
@@ -337,10 +343,14 @@ class QuotationFinder:
                     yield keys[call.id], call
 
 
+_Part: TypeAlias = tuple[str, int, int | None]
+"""A variant of a text, and where a part of it begins and ends."""
+
+
 class _SourceText:
     """A text that may hold calls, with what was read of it so far."""
 
-    def __init__(self, text: str, parsers: Sequence[Callable[[], Parser]]) -> None:
+    def __init__(self, text: str, parsers: Sequence[NewParser]) -> None:
         self._text = text
         self._parsers = parsers
         has_codes = ("\\" in text or "&" in text) and CODED_CHARS.search(text)
@@ -348,7 +358,8 @@ class _SourceText:
         if self._folded and "<" in text:  # tags may stand inside of a name
             self._folded += f" {fold_name(TAG.sub('', text))}"
         self._naming: dict[ToolName, tuple[str, ...]] = {}
-        self._keys: dict[str, set[Key]] = {}
+        self._keys: dict[_Part, set[Key]] = {}
+        self._refused: dict[_Part, Budget] = {}
         self._places: dict[tuple[str, ToolName], list[Place]] = {}
         self._folded_variants: dict[str, FoldedText] = {}
 
@@ -371,20 +382,28 @@ class _SourceText:
             self._folded_variants[text] = FoldedText(text)
         return self._folded_variants[text]
 
-    def holds(self, key: Key, tool: ToolName, words: set[str], size: int, *, inline: bool = False) -> bool:
-        """Whether the text holds a call.
+    def holds(
+        self, key: Key, tool: ToolName, words: set[str], size: int, budget: Budget, *, inline: bool = False
+    ) -> bool:
+        """Whether the text holds a call. One that takes too much work to read counts as one that holds it.
 
         Args:
             key: The key of the call.
             tool: The name of its tool.
             words: The words of its arguments.
             size: The most characters that it may take up.
+            budget: What counts the work of the search.
             inline: Whether a call in the middle of a sentence counts.
         """
         texts = self.names(tool)
-        if any(key in self._read_whole(text) for text in texts):
+        found = [self._find_keys(text, budget) for text in texts]
+        if any(keys is not None and key in keys for keys in found):
             return True
-        return words <= self._vocabulary and any(self._holds_at_place(text, key, tool, size, inline) for text in texts)
+        if not words <= self._vocabulary:
+            return False
+        if None in found:
+            return not inline
+        return any(self._holds_at_place(text, key, tool, size, budget, inline) for text in texts)
 
     def holds_raw(self, tool: ToolName, words: Sequence[str], *, inline: bool) -> bool:
         """Whether the words of a raw text follow a fence with the name of a tool.
@@ -440,10 +459,27 @@ class _SourceText:
         """The variants of the text, each with its tokens in one line."""
         return [(text, f" {_write_tokens(text)} ") for text in self._variants]
 
-    def _read_whole(self, text: str) -> set[Key]:
-        if text not in self._keys:
-            self._keys[text] = {key for parser in self._parsers for key in _read_keys(parser(), text)}
-        return self._keys[text]
+    def _find_keys(self, text: str, budget: Budget, start: int = 0, end: int | None = None) -> set[Key] | None:
+        """Return the keys of the calls in a variant of the text, or in a part of it; None if that is too much work.
+
+        What is too much for one message may be read for a later one. What was read is kept.
+        """
+        part = (text, start, end)
+        if part in self._keys:
+            return self._keys[part]
+        if self._refused.get(part) is budget or not budget.may_rewind:
+            return None
+        is_excerpt = end is not None
+        if is_excerpt:
+            budget.count_rewound(end - start + INNER_SOURCE_CHARS)
+        refusals = budget.refusals
+        parsers = [new_parser(budget, is_excerpt) for new_parser in self._parsers]
+        keys = {key for parser in parsers for key in _read_keys(parser, text[start:end])}
+        if budget.refusals > refusals:
+            self._refused[part] = budget
+            return None
+        self._keys[part] = keys
+        return keys
 
     def _find_places(self, text: str, tool: ToolName) -> list[Place]:
         """Return where a text names a tool in the shape of a call."""
@@ -452,7 +488,7 @@ class _SourceText:
             self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end)]
         return self._places[text, tool]
 
-    def _holds_at_place(self, text: str, key: Key, tool: ToolName, size: int, inline: bool) -> bool:
+    def _holds_at_place(self, text: str, key: Key, tool: ToolName, size: int, budget: Budget, inline: bool) -> bool:
         ends: dict[int, int] = {}  # of what is read again, by its start
         spans: list[tuple[int, int]] = []
         chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
@@ -468,7 +504,13 @@ class _SourceText:
             if chars_left < 0:
                 return not inline
         spans += ends.items()
-        return any(key in _read_keys(parser(), text[start:end]) for start, end in spans for parser in self._parsers)
+        for start, end in spans:
+            keys = self._find_keys(text, budget, start, min(end, len(text)))
+            if keys is None:
+                return not inline
+            if key in keys:
+                return True
+        return False
 
 
 def make_key(call: ToolCall, keys: Mapping[str, Key]) -> Key:
@@ -595,7 +637,7 @@ def _find_starts(text: str, place: int) -> Iterator[int]:
     """Yield where a call may begin that names its tool at `place`: its line, a token before it, a brace around it."""
     line = text.rfind("\n", 0, place) + 1
     yield line
-    if (marks := LINE_MARKS.match(text, line)) and marks.end() <= place:
+    if (marks := LINE_MARKS.match(text, line, line + LOOKBEHIND_CHARS)) and marks.end() <= place:
         yield marks.end()
     if action := ACTION.search(text[max(place - MARK_CHARS, 0) : place]):
         yield max(place - MARK_CHARS, 0) + action.start()

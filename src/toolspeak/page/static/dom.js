@@ -27,7 +27,7 @@ export function h(tag, attributes = {}, ...children) {
 // What would be obeyed or hidden instead of shown: control characters but tab and line feed, directions of writing, line
 // breaks that only some programs know, characters without width, halves of characters.
 const UNSAFE =
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\xad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}\ud800-\udfff]/gu;
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\xad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff0-\ufffb\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}\ud800-\udfff]/gu;
 
 /**
  * Return a text in which nothing is obeyed or hidden: such characters become escapes, as `\\x1b` and `\\u202e`.
