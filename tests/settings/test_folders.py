@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -15,7 +16,7 @@ from toolspeak.settings import (
     load_calibrated_dialect,
     save_calibrated_dialect,
 )
-from toolspeak.settings.files import find_foreign_way, read_own_file
+from toolspeak.settings.files import find_foreign_way, read_own_file, write_object
 from toolspeak.values.errors import UsageError
 
 
@@ -151,3 +152,14 @@ def test_links_that_lead_round_are_not_followed_for_ever(tmp_path: Path):
         find_foreign_way(tmp_path / "one" / "file")
     (tmp_path / "up").symlink_to("./../" + tmp_path.name)
     assert find_foreign_way(tmp_path / "up" / "up") is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are a matter of POSIX")
+def test_nobody_else_may_write_to_folders_that_are_created_whatever_the_umask(tmp_path: Path):
+    before = os.umask(0)
+    try:
+        write_object(tmp_path / "one" / "two" / "file.json", {})
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE((tmp_path / each).stat().st_mode) for each in ("one", "one/two")} == {0o755}
+    assert stat.S_IMODE((tmp_path / "one/two/file.json").stat().st_mode) == 0o600

@@ -98,7 +98,7 @@ def write_atomically(path: Path, text: str) -> None:
     Raises `UsageError` if the file cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(path.parent)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
