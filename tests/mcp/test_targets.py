@@ -5,10 +5,13 @@ import os
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak import UsageError
 from toolspeak.cli.conversations import encode_tools, select_tools
 from toolspeak.mcp.config import OAuthClient, ServerConfig, read_target
+from toolspeak.settings import Settings
 from toolspeak.settings.project_file import find_project, resolve_target
+from toolspeak.settings.server_targets import hide_keys
 
 
 @pytest.fixture
@@ -150,6 +153,21 @@ def test_a_key_is_not_remembered(target):
 )
 def test_the_name_of_a_variable_is_remembered(target):
     assert select(encode_tools([target])) == ((target,), [])
+
+
+@each_case("target, shown", [
+    ("mcp:https://user:hush@example.com/mcp?key=hush", "mcp:https://…@example.com/mcp?key=…"),
+    ("mcp:https://example.com/mcp?hush", "mcp:https://example.com/mcp?…"),
+    ("mcp:https://user:hush#x@example.com/mcp", "mcp:https://…"),
+    ("mcp:https://${KEY}:hush@example.com/mcp", "mcp:https://…@example.com/mcp (${KEY})"),
+    ("mcp:https://example.com/mcp?a=1&key=x${KEY}", "mcp:https://example.com/mcp?a=…&key=${KEY}"),
+    ("mcp:https://example.com/mcp", "mcp:https://example.com/mcp"),
+    ("mcp:npx server --path a=b", "mcp:npx server --path a=b"),
+    ("tools.py", "tools.py"),
+])  # fmt: skip
+def test_targets_are_shown_without_keys_and_with_the_variables_that_they_send(target, shown):
+    assert hide_keys(target) == shown
+    assert shown in repr(Settings(tools=(target,)))
 
 
 def test_a_configuration_is_shown_without_its_keys():

@@ -149,7 +149,7 @@ def test_an_address_of_the_environment_that_is_none():
 
 def test_an_endpoint_is_shown_without_a_password():
     endpoint = Endpoint(name="lab", base_url="http://me:canary@x/v1", key="canary", headers={"a": "canary"})
-    assert repr(endpoint) == "Endpoint('lab', 'http://…@x/v1', api='openai')"
+    assert repr(endpoint) == "Endpoint(name='lab', base_url='http://…@x/v1', api='openai', key_variable=None)"
     assert endpoint.label == "lab at http://…@x/v1"
     assert "canary" not in repr(HttpModel(endpoint, "m"))
 

@@ -4,7 +4,6 @@ The real program of the server runs, with a module that stands in for llama.cpp;
 """
 
 import errno
-import fcntl
 import json
 import os
 import signal
@@ -204,6 +203,8 @@ def find_name(folder: Path) -> str:
 def test_a_server_that_another_user_planted_is_not_used(
     weights: Path, folder: Path, command: list[str], tmp_path: Path, is_folder: bool
 ) -> None:
+    import fcntl  # Windows does not have it
+
     server = get(weights, folder, command)
     name = find_name(folder)
     stop_warm_servers(folder)

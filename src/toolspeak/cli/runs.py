@@ -4,6 +4,7 @@ import asyncio
 import getpass
 import json
 import logging
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -307,6 +308,10 @@ class _JsonViewer:
         pass
 
 
+def _end_options(word: str) -> list[str]:
+    return ["--"] if word.startswith("-") else []
+
+
 class _TranscriptViewer:
     """Draws the events of a run: the answer on standard output, all else there too if it is a terminal."""
 
@@ -332,7 +337,8 @@ class _TranscriptViewer:
             case events.ApprovalNeeded(call=call):
                 call_id = events.join_ids(path, call.id)
                 again = WAITS_AGAIN if call_id in self._answered_ids else ""
-                command = f"toolspeak runs approve {self._run_id} {call_id}"
+                # The endpoint chose the id, and the line is there to be pasted into a shell: "--" ends the options.
+                command = shlex.join(["toolspeak", "runs", "approve", self._run_id, *_end_options(call_id), call_id])
                 self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
             case events.ApprovalGiven(call_id=call_id):
                 self._answered_ids.add(events.join_ids(path, call_id))

@@ -206,6 +206,6 @@ def check_pin(config: ServerConfig, definitions: Sequence[Definition]) -> None:
     raise ToolsChanged(
         f"the MCP server {config.name} describes its tools in another way than when they were accepted:\n"
         f"{shorten_changes(format_changes(pin.tools, changed))}\n"
-        f"to accept this: toolspeak mcp trust {config.name}",
+        f"to accept this: toolspeak mcp trust {shlex.quote(config.name)}",
         server=config.name,
     )

@@ -93,7 +93,10 @@ class Endpoint:
     origin: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.name!r}, {hide_secrets(self.base_url)!r}, api={self.api!r})"
+        address = hide_secrets(self.base_url)
+        return (
+            f"Endpoint(name={self.name!r}, base_url={address!r}, api={self.api!r}, key_variable={self.key_variable!r})"
+        )
 
     @property
     def label(self) -> str:

@@ -98,7 +98,7 @@ def write_atomically(path: Path, text: str) -> None:
     Raises `UsageError` if the file cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(path.parent)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -111,11 +111,33 @@ def write_atomically(path: Path, text: str) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None if there is no such file, or it holds something else."""
+def read_own_file(path: Path) -> bytes | None:
+    """Return the content of a file of the user, or None if there is no such file.
+
+    Raises `OSError`, and `UsageError` if another user may have written the file: a folder may be shared.
+    """
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115 (Path.open has no opener)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # a pipe, for example
+            raise UsageError(f"cannot read {path}: it is not a regular file")
+        reason = find_foreign_hand(status)
+        if reason is not None and find_foreign_way(path) is not None:
+            raise UsageError(
+                f"{path} is not read, since another user may have written it: {reason}. Write it anew, or choose other "
+                f"folders with {' and '.join(FOLDER_VARIABLES[1:])}"
+            )
+        return file.read()
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file of the user; None if there is none, or another user may have written it."""
+    try:
+        saved = json.loads(read_own_file(path) or b"")
+    except (OSError, ValueError, RecursionError, UsageError):
         return None
     return cast("dict[str, Any]", saved) if isinstance(saved, dict) else None
 
@@ -154,7 +176,7 @@ def find_foreign_hand(status: os.stat_result) -> str | None:
     """
     if not hasattr(os, "geteuid"):
         return None
-    if status.st_uid not in _trusted_users():
+    if not is_own(status):
         return f"it belongs to {_user_name(status.st_uid)}"
     if status.st_mode & stat.S_IWOTH:
         return "every user may write to it"
@@ -177,7 +199,7 @@ def find_foreign_way(path: Path) -> str | None:
     while True:
         status = place.lstat()
         only_owners_rename = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
-        is_safe = status.st_uid in _trusted_users() and (is_out_of_reach or only_owners_rename)
+        is_safe = is_out_of_reach or (only_owners_rename and is_own(status))
         if not is_safe and (reason := find_foreign_hand(status)) is not None:
             return f"{place}: {reason}"
         if stat.S_ISDIR(status.st_mode) and not status.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
@@ -190,7 +212,7 @@ def find_foreign_way(path: Path) -> str | None:
             links += 1
             if links > MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            if place.lstat().st_uid not in _trusted_users():
+            if not is_out_of_reach and not is_own(place.lstat()):
                 return f"{place}: it belongs to {_user_name(place.lstat().st_uid)}"
             target = place.readlink()
             words.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
@@ -198,9 +220,13 @@ def find_foreign_way(path: Path) -> str | None:
         is_out_of_reach = is_out_of_reach and word != ".." and place != Path(place.anchor)
 
 
-def _trusted_users() -> set[int]:
-    """Return the present user and root. In a container root may have another number, that of the owner of `/`."""
-    return {0, os.geteuid(), Path(os.sep).stat().st_uid}
+def is_own(status: os.stat_result) -> bool:
+    """Whether a file belongs to the present user, to root, or to who became root with `sudo`.
+
+    In a container root may have another number, that of the owner of `/`.
+    """
+    person = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    return status.st_uid in (0, os.geteuid(), Path(os.sep).stat().st_uid) or str(status.st_uid) == person
 
 
 def _user_name(number: int) -> str:

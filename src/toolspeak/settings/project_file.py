@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from toolspeak.settings.files import Environ, expand_home, find_other_writer
+from toolspeak.settings.files import Environ, expand_home, find_other_writer, read_own_file
 from toolspeak.settings.resolver import Listing, list_code
 from toolspeak.settings.schema import read_table
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
@@ -174,11 +174,14 @@ def _is_harmless(name: str, value: Any, limits: Limits) -> bool:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a settings file, or None if there is no such file.
+    """Return the text of a settings file of the user, or None if there is no such file.
 
-    Raises `UsageError` if the file cannot be read, or is not UTF-8.
+    Raises `UsageError` if the file cannot be read, is not UTF-8, or another user may have written it.
     """
-    content = _read_content(path)
+    try:
+        content = read_own_file(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     return None if content is None else _decode(content, path)
 
 

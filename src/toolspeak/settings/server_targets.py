@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from toolspeak.settings.files import Environ
-from toolspeak.values.address import LONG_CODE
+from toolspeak.values.address import HIDDEN, LONG_CODE, hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.validation import format_value
@@ -234,6 +234,30 @@ def may_hold_key(target: str, folder: Path) -> bool:
     user = parts.username or "" if parts.password is None else parts.password  # a token may stand alone
     values = [user, *(value for _, value in parse_qsl(parts.query))]
     return any(map(_strip_variables, values)) or LONG_CODE.search(_strip_variables(parts.path)) is not None
+
+
+def hide_keys(target: str) -> str:
+    """Return a target as it may be shown: without what may be a key in its address. Variables stay: they are sent.
+
+    Examples:
+        >>> hide_keys("mcp:https://ann:secret@example.com/mcp?key=secret&user=${USER}")
+        'mcp:https://…@example.com/mcp?key=…&user=${USER}'
+    """
+    text = target.removeprefix(PREFIX).strip()
+    if not is_address(text):
+        return target
+    head, mark, query = text.partition("?")
+    pairs = (each.partition("=") for each in query.split("&"))
+    shown = "&".join(
+        f"{name}={_keep_variables(value) or HIDDEN}" if equals else HIDDEN for name, equals, value in pairs
+    )
+    prefix = PREFIX if target.startswith(PREFIX) else ""
+    users = _keep_variables(head.rpartition("@")[0])
+    return f"{prefix}{hide_secrets(head)}{mark}{shown if mark else ''}{f' ({users})' if users else ''}"
+
+
+def _keep_variables(text: str) -> str:
+    return "".join(found[0] for found in VARIABLE.finditer(text))
 
 
 def _has_key(word: str, after: str, folder: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
+from toolspeak.settings.server_targets import hide_keys
 from toolspeak.values.address import HIDDEN, hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
@@ -156,7 +157,7 @@ class Settings:
     def _all_values(self) -> Iterator[tuple[str, Any]]:
         yield "model", hide_password(self.model)
         yield "dialect", self.dialect
-        yield "tools", list(self.tools)
+        yield "tools", [hide_keys(target) for target in self.tools]
         for name in ("tool_budget", "code", "approve", "log"):
             yield name, getattr(self, name)
         for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):
