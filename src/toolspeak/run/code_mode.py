@@ -43,8 +43,8 @@ AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], BaseAgent[Any]]"
 RUN_PROGRAM = "run_program"
 
 PROGRAM_LIMITS = SandboxLimits(memory=64 * 2**20)
-"""What a program may use by default. Its memory is less than that of other code, because the host gets a copy of each value
-that the program passes to it, whatever its size."""
+"""What a program may use by default. Its memory is less than that of other code, because the host gets a copy of each
+value that the program passes to it, whatever its size."""
 
 DESCRIPTION = """\
 Run a Python program that calls functions, in loops and conditions if that is needed. The result is what the program \
