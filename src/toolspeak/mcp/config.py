@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from toolspeak.settings.files import open_regular_file
 from toolspeak.settings.server_targets import (
     LONG_CODE,
     PREFIX,
@@ -230,7 +231,8 @@ def read_servers_file(path: Path) -> list[ServerConfig]:
         UsageError: The file is missing, or is not of that form.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        with open_regular_file(path) as file:
+            content = json.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

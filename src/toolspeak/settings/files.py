@@ -6,6 +6,7 @@ folder what toolspeak wrote down for the user: the log of conversations. `TOOLSP
 folder is created before the first file is written to it.
 """
 
+import errno
 import json
 import os
 import stat
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from toolspeak.values.errors import UsageError
 
@@ -97,6 +98,21 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def open_regular_file(path: Path) -> BinaryIO:
+    """Open a file of a folder that somebody else may have filled; raise `OSError` if it is no regular file.
+
+    Opening a pipe waits until somebody writes to it, and a device may have no end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_object(path: Path) -> dict[str, Any] | None:

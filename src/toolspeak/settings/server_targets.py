@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from toolspeak.settings.files import open_regular_file
 from toolspeak.values.errors import UsageError
 
 PREFIX = "mcp:"
@@ -151,7 +152,8 @@ def _strip_variables(text: str) -> str:
 def _read_commands(path: Path) -> Iterator[tuple[str, ...]]:
     """Yield the command lines of the servers in a JSON file, anchored."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        with open_regular_file(path) as file:
+            content = json.loads(file.read().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return
     servers = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
