@@ -277,6 +277,8 @@ def _is_deep(data: Any) -> bool:
     """Whether JSON is nested more deeply than it is followed."""
     level: list[Any] = [data]
     for _ in range(MAX_NESTING):
+        if not level:
+            return False
         level = [each for value in level for each in _list_inner(value)]
     return bool(level)
 

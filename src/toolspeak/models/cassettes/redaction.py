@@ -170,6 +170,8 @@ def _is_deep(data: Any) -> bool:
     """Whether JSON is nested more deeply than it is followed."""
     level: list[Any] = [data]
     for _ in range(MAX_NESTING):
+        if not level:
+            return False
         objects = [cast("dict[str, Any]", value).values() for value in level if isinstance(value, dict)]
         level = [*chain(*objects), *chain(*(cast("list[Any]", value) for value in level if isinstance(value, list)))]
     return bool(level)
