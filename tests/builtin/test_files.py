@@ -2,6 +2,7 @@
 
 import os
 import threading
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,20 @@ def test_an_edit_that_is_not_clear_changes_nothing(tools: Toolbox, root: Path, o
     with pytest.raises(ToolError, match=said):
         call(tools, "edit_file", path="src/app.py", old=old, new=new)
     assert (root / "src" / "app.py").read_bytes() == before
+
+
+def test_a_text_that_would_be_too_large_is_not_built(tools: Toolbox, root: Path):
+    (root / "a.txt").write_text("a" * 100_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolError, match=r"a.txt would have 20000000 bytes; at most 5000000 can be written"):
+            call(tools, "edit_file", path="a.txt", old="a", new="b" * 200, every=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 2_000_000
+    assert (root / "a.txt").read_text() == "a" * 100_000
 
 
 def test_every_place_can_be_edited(tools: Toolbox, root: Path):

@@ -3,16 +3,20 @@
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from tests.cli.commands import run_command
 from tests.cli.terminal import environment
 from tests.gateway.hosting import ask, served
 from tests.telemetry.receiver import receive_spans
 from toolspeak import Agent, codec
-from toolspeak.cli.record import RecordFile
+from toolspeak.cli.graph import build_diagram, draw_run
+from toolspeak.cli.page import write_export
+from toolspeak.cli.record import RecordFile, read_record
 from toolspeak.cli.tools import draw_spans, load_spans
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import app
@@ -118,6 +122,37 @@ def test_a_file_without_a_run_is_refused(tmp_path: Path):
     empty.write_text("")
     with pytest.raises(UsageError, match="nothing to trace"):
         load_spans(str(empty), content=False, agent="")
+
+
+@each_case("number", ["NaN", "Infinity", "-Infinity", "1e308", "-1e308", "1" + "0" * 400, "true", '"1"'])
+@each_case("field", ["t", "at", "input_tokens", "turn"])
+def test_numbers_that_no_clock_shows_are_no_traceback(tmp_path: Path, field: str, number: str):
+    path = tmp_path / "run.jsonl"
+    write_record(path)
+    path.write_text(re.sub(rf'"{field}": [0-9.]+', f'"{field}": {number}', path.read_text()))
+
+    for use in (
+        lambda: draw_spans(load_spans(str(path), content=True, agent="a")),
+        lambda: draw_run(build_diagram(read_record(path.read_text(), "run.jsonl"))),
+        lambda: write_export(path, tmp_path / "run.html", ()),
+    ):
+        with suppress(UsageError):
+            use()
+
+
+def test_a_time_that_is_none_is_refused_with_its_line(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    write_record(path)
+    path.write_text(path.read_text().replace('"t": 1.0', '"t": NaN'))
+    with pytest.raises(UsageError, match=r"run.jsonl, line 2: t is the time in seconds"):
+        load_spans(str(path), content=True, agent="a")
+
+
+def test_a_report_of_an_exchange_that_cannot_be_read_is_refused(tmp_path: Path):
+    path = tmp_path / "shown.jsonl"
+    path.write_text('{"api": "openai", "turns": [1], "started": NaN}\n')
+    with pytest.raises(UsageError, match="has a report of an exchange that cannot be read"):
+        load_spans(str(path), content=True, agent="a")
 
 
 def test_names_are_drawn_as_text(tmp_path: Path):

@@ -188,3 +188,13 @@ def test_an_address_that_is_none_is_not_shown():
     with pytest.raises(UsageError) as raised:
         read_target("mcp:http://?key=hush")
     assert "hush" not in str(raised.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_file_of_servers_that_is_a_pipe_is_not_waited_for(mine):
+    (mine / "mcp.json").unlink()
+    os.mkfifo(mine / "mcp.json")
+    (mine / "toolspeak.toml").write_text('tools = ["mcp.json"]')
+    assert find_project(mine).file is not None
+    with pytest.raises(UsageError, match="it is not a regular file"):
+        read_target("mcp.json")

@@ -1,6 +1,9 @@
 """The places in which the page finds runs."""
 
 import json
+import os
+import socket
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,41 @@ def test_a_folder_lists_its_records_and_nothing_else(tmp_path: Path) -> None:
     assert not document.is_live
     with pytest.raises(RunMissing):
         run_in_loop(source.open("other.jsonl"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_folder_with_pipes_devices_and_deep_folders_is_listed(tmp_path: Path) -> None:
+    record_run(tmp_path / "weather.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "pipe.jsonl")
+    (tmp_path / "zero.jsonl").symlink_to("/dev/zero")
+    (tmp_path / "round.jsonl").symlink_to(tmp_path / "round.jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    with socket.socket(socket.AF_UNIX) as bound, chdir(tmp_path):
+        bound.bind("socket.jsonl")
+    deep = tmp_path / "folder.jsonl"
+    for _ in range(300):
+        deep /= "deep.jsonl"
+    deep.mkdir(parents=True)
+    record_run(deep / "paris.jsonl")
+
+    source = RecordFiles(tmp_path)
+    entries = run_in_loop(source.list_runs())
+
+    assert sorted(Path(entry.where).name for entry in entries) == ["paris.jsonl", "weather.jsonl"]
+    for name in ("pipe.jsonl", "zero.jsonl"):
+        with pytest.raises(UsageError, match="is neither a file nor a folder"):
+            RecordFiles(tmp_path / name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_record_that_becomes_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = record_run(tmp_path / "weather.jsonl")
+    source = RecordFiles(tmp_path)
+    [entry] = run_in_loop(source.list_runs())
+    path.unlink()
+    os.mkfifo(path)
+    assert run_in_loop(source.open(entry.id)).failure == "the file cannot be read: it is not a regular file"
 
 
 def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:

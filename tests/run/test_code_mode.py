@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak import Agent, Limits, RunPaused, UsageError, tool
+from tests.cases import each_case
+from toolspeak import Agent, Limits, RunPaused, UsageError, codec, tool
 from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.testing import ScriptedModel, calls, says
@@ -99,6 +100,54 @@ def test_why_a_program_fails(code: str, reason: str):
 
     assert reason in str(outcome.calls[0].error)
     assert outcome.text == "Done."
+
+
+LAUGHS = "x = 'ha'\nfor _ in range(12): x = [x] * 100\n"
+
+
+@each_case(
+    "code",
+    {
+        "one long text": "keep('x' * 300_000)",
+        "many texts": "for _ in range(30): keep('x' * 10_000)",
+        "many numbers": "keep(list(range(20_000)))",
+        "a name": "keep(**{'x' * 300_000: 1})",
+        "calls that fail": "for _ in range(30):\n    try: keep('x' * 10_000, 2, 3)\n    except TypeError: pass",
+        "results": "for _ in range(30): grow()",
+        "errors": "for _ in range(30):\n    try: grow(fails=True)\n    except RuntimeError: pass",
+        "media": "for _ in range(30): draw()",
+        "one list many times": f"{LAUGHS}keep(x)",
+        "in a dict": f"{LAUGHS}keep({{'a': x}})",
+        "in an object": f"{LAUGHS}class A:\n    pass\na = A()\na.x = x\nkeep(a)",
+    },
+)
+def test_what_a_program_and_its_functions_pass_to_each_other_is_limited(code: str):
+    def grow(fails: bool = False) -> str:
+        """Return a long text."""
+        if fails:
+            raise ValueError("x" * 10_000)
+        return "x" * 10_000
+
+    def draw() -> Media:
+        """Return an image."""
+        return Media(mime="image/png", data=b"x" * 10_000)
+
+    outcome = answer_program(code, keep, grow, draw, code=SandboxLimits(transfer=200_000))
+
+    assert "passed more than 200000 bytes to each other" in str(outcome.calls[0].error)
+    assert len(list_inner(outcome.facts, ToolFinished)) <= 20
+    assert sum(len(str(codec.encode(fact))) for fact in outcome.facts) < 2_000_000
+
+
+def test_a_program_that_is_resumed_may_pass_as_much_as_before():
+    code = "for _ in range(9):\n    hold('x' * 10_000)\nhold(1)"
+    hold = tool(keep, name="hold", effect="read")
+    facts = answer_program(code, hold, code=SandboxLimits(transfer=200_000)).facts
+    agent = Agent(ScriptedModel([says("Done.")] * 2), [get_order, hold], code=SandboxLimits(transfer=200_000))
+
+    outcome = agent.resume(cut(facts, 9))
+
+    assert outcome.calls[0].output == "1"
 
 
 NEST = "x = {}\nfor _ in range({}): x = [x]\nkeep(x)"

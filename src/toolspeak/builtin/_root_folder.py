@@ -11,6 +11,7 @@ import secrets
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -19,6 +20,9 @@ from toolspeak.values.frozen import frozen
 
 MAX_FILE_BYTES = 5_000_000
 """The size of the largest file that is read or written."""
+
+MAX_FOLDER_ENTRIES = 100_000
+"""The entries of the largest folder that is listed."""
 
 _SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER_FLAGS = _SAFE_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
@@ -96,18 +100,26 @@ class RootFolder:
         *folders, name = self._split_path(path)
         if ".git" in (part.lower() for part in (*folders, name)):
             raise ToolError(f"{path} is git's own: a file there could run as a command; use git")
+        self.check_size(path, len(text))  # no character takes less than a byte
         data = text.encode("utf-8", errors="replace")
-        if len(data) > MAX_FILE_BYTES:
-            raise ToolError(f"{path} would have {len(data)} bytes; at most {MAX_FILE_BYTES} can be written")
+        self.check_size(path, len(data))
         with _convert_errors(path), self._open_folder(folders, make=True) as folder:
             _check_unchanged(name, folder, before, path)
             _replace_file(name, folder, data, 0o666 if before is None else before.mode, keep_mode=before is not None)
+
+    def check_size(self, path: str, size: int) -> None:
+        """Raise `ToolError` if a file of this size may not be written."""
+        if size > MAX_FILE_BYTES:
+            raise ToolError(f"{path} would have {size} bytes; at most {MAX_FILE_BYTES} can be written")
 
     def entries(self, path: str) -> Iterator[FolderEntry]:
         """Yield the entries of a folder in the order of their names, without links."""
         parts = self._split_path(path, folder=True)
         with _convert_errors(path), self._open_folder(parts) as folder, os.scandir(folder) as found:
-            states = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found if not entry.is_symlink()]
+            entries = list(islice(found, MAX_FOLDER_ENTRIES + 1))
+            if len(entries) > MAX_FOLDER_ENTRIES:
+                raise ToolError(f"{path} has more than {MAX_FOLDER_ENTRIES} files and folders, too many to list")
+            states = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries if not entry.is_symlink()]
         for name, state in sorted(states, key=lambda pair: pair[0]):
             kind = "folder" if stat.S_ISDIR(state.st_mode) else "file" if stat.S_ISREG(state.st_mode) else "other"
             yield FolderEntry(path=str(PurePosixPath(*parts, name)), kind=kind)

@@ -137,6 +137,8 @@ class Files:
             raise ToolError(f"{path} has this text {count} times; add lines around it, or say every=true")
         if old == new:
             raise ToolError("the new text is the old one; nothing would change")
+        # The new text may be many times the old one, so its size is checked before it is built.
+        self._files.check_size(path, len(before.text) + count * (len(new) - len(old)))
         after = before.text.replace(old, new)
         self._files.write(path, after, before)
         return _describe_change(path, before, after)

@@ -131,8 +131,8 @@ def _read_fact(data: Any) -> TimedFact:
     at = None
     if isinstance(data, dict) and "fact" in data:
         timed = cast("dict[str, Any]", data)
-        at, data = timed.get("t"), timed["fact"]
-        if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        at, data = codec.read_seconds(timed.get("t")), timed["fact"]
+        if at is None and timed.get("t") is not None:
             raise UsageError("t is the time in seconds")
     item = codec.decode(data)
     if isinstance(item, Message):
@@ -147,4 +147,5 @@ def find_time_of_day(text: str) -> float | None:
     except (ValueError, RecursionError):
         return None
     at = cast("dict[str, Any]", first).get("at") if isinstance(first, dict) else None
-    return float(at) if isinstance(at, int | float) and 0 < at < 1e11 else None
+    seconds = codec.read_seconds(at)
+    return seconds if seconds is not None and seconds > 0 else None

@@ -69,8 +69,11 @@ def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
     """
     text = read_text(path)
     if is_exchange(text.partition("\n")[0]):
-        reports = (json.loads(line) for line in text.split("\n") if is_exchange(line))
-        return [span for report in reports for span in build_exchange_spans(report, content=content)]
+        try:
+            reports = [json.loads(line) for line in text.split("\n") if is_exchange(line)]
+            return [span for report in reports for span in build_exchange_spans(report, content=content)]
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"{path} has a report of an exchange that cannot be read: {error!r}") from None
     facts = read_record(text, path)
     last = max((each.at for each in facts if each.at is not None), default=0.0)
     start = find_time_of_day(text)

@@ -21,7 +21,7 @@ To add
 - what the page says of a fact: a row in `rows.py`, its look in `static/row.js` and `export.py`; what is behind it in
   `details.py` and `static/details.js`; how both look in `static/parts.css`;
 - a route: `routes.py`, or `further_routes` of `page_app`; a header of all answers: `HEADERS` in `access.py`;
-- a form of keys that must not be exported: `KEY_FORMS` and `SECRET_FIELD` in `redaction.py`;
+- a form of keys that must not be exported: `TOKENS` and `SECRET_ENDINGS` in `key_forms.py`;
 - something that can be edited before a run goes on: `describe_edit` and `go_on_from_edit` in `continuation.py`;
 - a form in which a run is saved: `FILE_FORMS` and `_write_run` in `routes.py`, `static/save_run.js`.
 """

@@ -9,7 +9,10 @@ import asyncio
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -17,12 +20,16 @@ from weakref import WeakKeyDictionary
 from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_prompt
+from toolspeak.settings.files import open_regular_file
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import RunEnded, RunStarted
 from toolspeak.values.messages import Message
 
 MAX_LISTED_FILES = 1000
+MAX_VISITED_FILES = 200_000
+"""How many files and folders are looked at to find records."""
+
 MAX_HEAD_BYTES = 1_000_000
 """How much of a file is read to find the first fact."""
 
@@ -31,6 +38,9 @@ TAIL_BYTES = 4096
 
 PIECE_BYTES = 1_000_000
 """How much of a file is read at once: enough for the rows of a screen, and little of what its facts are in memory."""
+
+MAX_LINE_BYTES = 200_000_000
+"""How long a line may be; a fact with attachments has some tens of megabytes."""
 
 MAX_ADDED_FACTS = 500
 """How many facts are folded before the server looks after others."""
@@ -49,6 +59,8 @@ class RecordFiles:
             raise UsageError(f"there is no file or folder {target}")
         if target.is_file():
             _check_start(target)
+        elif not target.is_dir():
+            raise UsageError(f"{target} is neither a file nor a folder")
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
         self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
@@ -70,15 +82,22 @@ class RecordFiles:
         return [entry for changed, path in found if (entry := self._describe(path, changed)) is not None]
 
     def _find_files(self) -> Iterator[tuple[float, Path]]:
-        for path in [self._target] if self._target.is_file() else self._target.rglob("*.jsonl"):
-            try:
-                yield path.stat().st_mtime, path
-            except OSError:  # it has just been removed
-                continue
+        """Yield the records with the times of their last changes. A folder may hold pipes, devices and many folders."""
+        if self._target.is_file():
+            with suppress(OSError):  # it has just been removed
+                yield self._target.stat().st_mtime, self._target
+            return
+        folders = [str(self._target)]
+        for entry in islice(_walk(folders), MAX_VISITED_FILES):
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.name.endswith(".jsonl") and stat.S_ISREG((state := entry.stat()).st_mode):
+                    yield state.st_mtime, Path(entry.path)
 
     def _describe(self, path: Path, changed: float) -> RunEntry | None:
         try:
-            with path.open("rb") as file:
+            with open_regular_file(path) as file:
                 head = file.readline(MAX_HEAD_BYTES)
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - TAIL_BYTES))
@@ -167,12 +186,12 @@ class RecordReader:
         """Return the facts on the next lines, of about `PIECE_BYTES`, that are complete and were not read before."""
         self.has_more = False
         try:
-            with self._path.open("rb") as file:
+            with open_regular_file(self._path) as file:
                 file.seek(self._offset)
                 data = file.read(PIECE_BYTES)
                 if not data.endswith(b"\n"):
-                    data += file.readline()
-                has_more = file.peek(1) != b""
+                    data += file.readline(MAX_LINE_BYTES)
+                has_more = file.read(1) != b""
         except OSError as error:
             self.failure = f"the file cannot be read: {error.strerror}"
             return []
@@ -190,9 +209,19 @@ class RecordReader:
                 break
         else:
             self.has_more = has_more
+            if not end and len(data) > MAX_LINE_BYTES:
+                self.failure = f"line {self._line + 1}: longer than {MAX_LINE_BYTES // 10**6} MB"
+                self.has_more = False
         if facts:
             self.has_ended = isinstance(facts[-1].fact, RunEnded)
         return facts
+
+
+def _walk(folders: list[str]) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries of folders, those that are added while it goes on included."""
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            yield from entries
 
 
 def _read_line(line: bytes) -> PageFact:
@@ -208,13 +237,13 @@ def _read_line(line: bytes) -> PageFact:
     item = codec.decode(data)
     if isinstance(item, Message):
         raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
-    return PageFact(item, float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None)
+    return PageFact(item, codec.read_seconds(at))
 
 
 def _check_start(path: Path) -> None:
     """Raise `UsageError` if the first line of a file is there and is no fact."""
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             line = file.readline(MAX_HEAD_BYTES)
         if line.endswith(b"\n") and line.strip():
             _read_line(line)

@@ -2,10 +2,11 @@
 
 The facts are changed before anything is drawn from them, so that no view can show what was removed:
 
-- Keys of this environment, and words in the usual forms of keys, are replaced wherever they stand.
+- Keys of this environment, and words in the usual forms of keys (`key_forms.py`), are replaced wherever they stand.
 - The value of a field that must not be shown is replaced in arguments and results, at any depth. Fields whose names
-  say that they hold a key or a password are always among them. Where such a value stands elsewhere, in an answer for
-  example, it is replaced too, if it has at least `MIN_VALUE_CHARS` characters.
+  say that they hold a key or a password are always among them, and so are pairs such as `{"name": "X-API-Key", "value":
+  …}`. Where such a value stands elsewhere, in an answer for example, it is replaced too, if it has at least
+  `MIN_VALUE_CHARS` characters; that of a field which was not named by the user must also be more than a short word.
 - The raw text of a message is removed whole if a hidden field may stand in it: where its value ends is known only after
   the text was read, and perhaps it could not be read.
 """
@@ -17,8 +18,9 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
-from toolspeak.models.cassettes.redaction import PLACEHOLDER, Redactor
+from toolspeak.models.cassettes.redaction import Redactor
 from toolspeak.page.document import RunDocument
+from toolspeak.page.key_forms import hide_keys, is_password_name, is_secret_name
 from toolspeak.values import codec
 from toolspeak.values.events import CallMalformed, Fact, NestedFact
 from toolspeak.values.messages import Media, Message, Result, Text, ToolCall, ToolResult
@@ -26,36 +28,26 @@ from toolspeak.values.messages import Media, Message, Result, Text, ToolCall, To
 HIDDEN = "<hidden>"
 """What is written in the place of a hidden field."""
 
-TOKEN_PREFIXES = (
-    *("sk", "pk", "rk", "gsk", "xai", "hf"),
-    *("ghp", "gho", "ghs", "github_pat", "glpat", "xoxa", "xoxb", "xoxp"),
-)
-
-KEY_FORMS = {
-    **{
-        f"{prefix}{mark}": re.compile(rf"\b{prefix}{mark}[A-Za-z0-9_-]{{16,}}")
-        for prefix in TOKEN_PREFIXES
-        for mark in "-_"
-    },
-    "AKIA": re.compile(r"\bAKIA[0-9A-Z]{16}\b"),
-    "AIza": re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    "Bearer ": re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/-]{16,}=*"),
-    "eyJ": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    "PRIVATE KEY-": re.compile(
-        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?-----END [A-Z ]{0,40}PRIVATE KEY-----", re.DOTALL
-    ),
-}
-"""The forms of keys that are told from other words by their beginning, each with words that stand in every such key: a
-text without these words is not searched."""
-
-SECRET_FIELD = re.compile(
-    r"(pass(word|wd|phrase)|secret|api_?key|access_?key|private_?key|(access|auth|refresh|session)_?token|authorization)$",
-    re.IGNORECASE,
-)
-"""How the names of fields end that are always hidden."""
+MAX_NESTING = 100
+"""Levels of JSON that are followed. Deeper JSON in a text is searched as the text that it is."""
 
 MAX_FIELD_CHARS = 200
 """A longer word in a text is not taken for the name of a field."""
+
+WORD = re.compile(rf"\b\w{{1,{MAX_FIELD_CHARS}}}\b")
+PART = re.compile(r"\w+|\W")
+FIELD_USE = re.compile(r"(?<![\w.-])([\w.-]{2,128})(?![\w.-])[\s\"'\\`*\]]{0,12}[:=<>|]")
+"""A name that a value may follow, in any of the forms in which models write calls."""
+
+TITLE_FIELDS = ("name", "key", "header", "variable", "field", "option")
+VALUE_FIELDS = frozenset({"value", "values", "val", "content", "text"})
+"""Fields that hold the name and the value of something else, as lists of headers and variables have them."""
+
+MAX_PART_STEPS = 20
+"""Steps in the tree of hidden values for each part of a text; ordinary texts take about one."""
+
+MIN_WORD_CHARS = 12
+"""A shorter word without digits and marks, in a field that is hidden because of its name, may be any word elsewhere."""
 
 MIN_VALUE_CHARS = 4
 """A shorter value of a hidden field is replaced in the field alone: elsewhere it may be any word."""
@@ -90,48 +82,59 @@ class FactRedactor:
     def __init__(self, secrets: Iterable[str], hidden: Collection[str]) -> None:
         self._keys = Redactor(secrets)
         self._hidden = frozenset(name.casefold() for name in hidden)
-        self._values: re.Pattern[str] | None = None
+        self._values = WordReplacer(())
 
     def redact(self, facts: Sequence[Fact]) -> list[Fact]:
         """Return the facts without what must not be shown."""
-        values = {value for fact in facts for value in self._list_hidden_values(fact)}
-        self._values = _compile_words(values) if values else None
+        self._values = WordReplacer({value for fact in facts for value in self._list_hidden_values(fact)})
         return [self._change(fact) for fact in facts]
 
     def redact_text(self, text: str) -> str:
         """Return a text without keys and without the values of hidden fields."""
-        text = self._keys.redact(text)
-        for words, form in KEY_FORMS.items():
-            if words in text:
-                text = form.sub(PLACEHOLDER, text)
-        return text if self._values is None else self._values.sub(HIDDEN, text)
+        return self._values.replace(hide_keys(self._keys.redact(text)))
 
     def is_hidden(self, name: str) -> bool:
         """Whether a field of arguments or results must not be shown."""
-        return name.casefold() in self._hidden or SECRET_FIELD.search(name) is not None
+        return name.casefold() in self._hidden or is_secret_name(name)
 
     # What is hidden
 
     def _list_hidden_values(self, value: Any) -> Iterator[str]:
         """Yield the values of hidden fields that are replaced wherever they stand."""
         for data in _list_data(value):
-            for found in self._find_hidden(data):
+            for name, found in self._find_hidden(data):
                 text = found if isinstance(found, str) else json.dumps(found)
-                if len(text) >= MIN_VALUE_CHARS and not isinstance(found, bool):
+                is_plain = text.isalpha() and len(text) < MIN_WORD_CHARS and not is_password_name(name)
+                if len(text) < MIN_VALUE_CHARS or isinstance(found, bool):
+                    continue
+                if name.casefold() in self._hidden or not is_plain:
                     yield text
 
-    def _find_hidden(self, data: Any) -> Iterator[Any]:
-        """Yield the values in JSON data that stand in hidden fields."""
+    def _find_hidden(self, data: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the values in JSON data that stand in hidden fields, each with the name of its field."""
         if isinstance(data, dict):
-            for name, each in cast("dict[str, Any]", data).items():
-                yield from _list_leaves(each) if self.is_hidden(name) else self._find_hidden(each)
+            named = cast("dict[str, Any]", data)
+            for name, each in named.items():
+                if (title := self._find_title(named, name)) is not None:
+                    yield from ((title, leaf) for leaf in _list_leaves(each))
+                else:
+                    yield from self._find_hidden(each)
         elif isinstance(data, list):
             for each in cast("list[Any]", data):
                 yield from self._find_hidden(each)
 
+    def _find_title(self, data: Mapping[str, Any], name: str) -> str | None:
+        """Return the name that makes a field of an object hidden, its own or that in another field; else None."""
+        if self.is_hidden(name):
+            return name
+        titles = (data.get(each) for each in TITLE_FIELDS) if name in VALUE_FIELDS else ()
+        return next((each for each in titles if isinstance(each, str) and self.is_hidden(each)), None)
+
     def _has_hidden(self, text: str) -> bool:
         """Whether a hidden field may stand in a text that a model wrote."""
-        return any(self.is_hidden(word) for word in set(re.findall(rf"\b\w{{1,{MAX_FIELD_CHARS}}}\b", text)))
+        if self._hidden and not self._hidden.isdisjoint(word.casefold() for word in WORD.findall(text)):
+            return True
+        return any(is_secret_name(found[1]) for found in FIELD_USE.finditer(text))
 
     # Facts without it
 
@@ -185,26 +188,57 @@ class FactRedactor:
             inner = _read_json(data)
             return self.redact_text(data) if inner is None else json.dumps(change(inner), ensure_ascii=False)
         if isinstance(data, Mapping):
+            named = cast("Mapping[str, Any]", data)
             return {
-                self.redact_text(name): HIDDEN if hides_fields and self.is_hidden(name) else change(each)
-                for name, each in cast("Mapping[str, Any]", data).items()
+                self.redact_text(name): HIDDEN if hides_fields and self._find_title(named, name) else change(each)
+                for name, each in named.items()
             }
         if isinstance(data, list | tuple):
             return [change(each) for each in cast("list[Any]", data)]
         return data
 
 
-def _compile_words(words: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that finds these words where they stand alone, the longest of those that fit.
+class WordReplacer:
+    """Replaces words where they stand alone, the longest of those that fit.
 
-    A run may hide thousands of values, so the words are grouped by their first letters. At most places of a text none
-    of these letters stands, which is found out fast because nothing comes before them in the pattern.
+    A run may hide thousands of values, so the words are a tree of their parts (`PART`): the work at each place of a
+    text is that of one word. Words and texts can be made so that every place begins a long word and none ends it:
+    beyond `MAX_PART_STEPS` for each part of a text, its rest is hidden as a whole.
     """
-    groups: dict[str, list[str]] = {}
-    for word in sorted(words, key=len, reverse=True):
-        groups.setdefault(word[0], []).append(re.escape(word[1:]))
-    choices = (rf"{re.escape(first)}(?<!\w.)(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return re.compile(rf"(?:{'|'.join(choices)})(?!\w)", re.DOTALL)
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._tree: dict[str, Any] = {}
+        for word in words:
+            node = self._tree
+            for part in PART.findall(word):
+                node = node.setdefault(part, {})
+            node[""] = True  # no part is empty: a word ends here
+
+    def replace(self, text: str) -> str:
+        """Return a text with `HIDDEN` in the place of each word."""
+        if not self._tree:
+            return text
+        parts = PART.findall(text)
+        replaced: list[str] = []
+        place = 0
+        steps = MAX_PART_STEPS * len(parts)
+        while place < len(parts) and steps > 0:
+            end, taken = self._find_end(parts, place)
+            steps -= taken
+            replaced.append(parts[place] if end is None else HIDDEN)
+            place = place + 1 if end is None else end
+        return "".join(replaced) if place >= len(parts) else f"{''.join(replaced)}{HIDDEN}"
+
+    def _find_end(self, parts: Sequence[str], start: int) -> tuple[int | None, int]:
+        """Return the place behind the longest word that begins at a place, None if none does, and the steps it took."""
+        node: Any = self._tree.get(parts[start])
+        place, end = start, None
+        while node is not None:
+            place += 1
+            if "" in node:
+                end = place
+            node = node.get(parts[place]) if place < len(parts) else None
+        return end, place - start + 1
 
 
 def _list_data(value: Any) -> Iterator[Any]:
@@ -233,9 +267,26 @@ def _read_json(text: str) -> Any:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        return json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return None if _is_deep(data) else data
+
+
+def _is_deep(data: Any) -> bool:
+    """Whether JSON is nested more deeply than it is followed."""
+    level: list[Any] = [data]
+    for _ in range(MAX_NESTING):
+        if not level:
+            return False
+        level = [each for value in level for each in _list_inner(value)]
+    return bool(level)
+
+
+def _list_inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 def _list_leaves(value: Any) -> Iterator[Any]:

@@ -44,6 +44,10 @@ AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], BaseAgent[Any]]"
 
 RUN_PROGRAM = "run_program"
 
+PROGRAM_LIMITS = SandboxLimits(memory=64 * 2**20)
+"""What a program may use by default. Its memory is less than that of other code, because the host gets a copy of each
+value that the program passes to it, whatever its size."""
+
 DESCRIPTION = """\
 Run a Python program that calls functions, in loops and conditions if that is needed. The result is what the program \
 prints and the value of its last expression; what it does not print is lost. Results of functions are plain values: \
@@ -74,7 +78,7 @@ def offer_tools(
     name = find_free_name([each.spec for each in outside], RUN_PROGRAM)
     make_agent = cast("AgentMaker", partial(cast("Any", type(agent)), tool_timeout=agent.tool_timeout))
     searched = inner if agent.tool_budget is None else add_program_search_tools(inner, name_functions(inner.specs))
-    limits = agent.code if isinstance(agent.code, SandboxLimits) else SandboxLimits()
+    limits = agent.code if isinstance(agent.code, SandboxLimits) else PROGRAM_LIMITS
     functions = rename_tools(name_functions(searched.specs))
     help_tool, find_tool = functions[len(inner) :] or (None, None)
     selection = select_tools(

@@ -7,6 +7,9 @@ make the same calls as before.
 A program runs in Python, whose values are more than those of JSON. What has a plain form in JSON gets it: a tuple is a
 list, a date is its ISO text. What would be lost or changed on the way is refused with a `TypeError`, which is raised in
 the program at the call.
+
+What a program and its functions pass to each other is kept, as facts of the run, when the program and its memory are
+gone. So it is counted, for all calls of a program together (`SandboxLimits.transfer`), before it is converted.
 """
 
 import json
@@ -16,7 +19,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits
-from toolspeak.execution.sandbox.monty import MontyProgram, ProgramCall
+from toolspeak.execution.sandbox.monty import MontyProgram, ProgramCall, measure_value
 from toolspeak.models import Request
 from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.run.approvals import call_function
@@ -117,6 +120,7 @@ class ProgramModel:
         self._program: MontyProgram | None = None
         self._pending: ProgramCall | CodeResult | None = None
         self._answered = 0
+        self._transferred = 0
         self._lock = threading.Lock()
         self._is_closed = False
         for fact in facts:
@@ -178,18 +182,40 @@ class ProgramModel:
             if isinstance(self._pending, CodeResult) or self._pending is None or not self._is_same(self._pending, call):
                 self._pending = CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
                 break
-            known = self._results.get(call.id)
-            if known is not None and known.error is None:
-                following = self._program.resume(known.output)
-            else:
-                text = "".join(part.text for part in result.content if isinstance(part, Text))
-                following = self._program.fail(RuntimeError(text if known is None else known.error))
-            self._pending = self._refuse_bad_calls(self._program, following)
+            self._pending = self._answer(self._program, self._results.get(call.id), result)
         return self._pending or CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
+
+    def _answer(self, program: MontyProgram, known: ToolResult | None, result: Result) -> ProgramCall | CodeResult:
+        """Give the program the result of the call at which it waits, and return what it does next."""
+        if known is not None and known.error is None:
+            media = sum(len(each.data or b"") for each in known.media)
+            if (stopped := self._count_transfer(known.output, media)) is not None:
+                return stopped
+            return self._refuse_bad_calls(program, program.resume(known.output))
+        text = "".join(part.text for part in result.content if isinstance(part, Text))
+        error = text if known is None or known.error is None else known.error
+        if (stopped := self._count_transfer(error)) is not None:
+            return stopped
+        return self._refuse_bad_calls(program, program.fail(RuntimeError(error)))
+
+    def _count_transfer(self, value: Any, more: int = 0) -> CodeResult | None:
+        """Count what is passed to or from the program; if it is too much, return the result that stops the program."""
+        limit = self._limits.transfer
+        self._transferred += more
+        self._transferred += measure_value(value, limit - self._transferred)
+        if self._transferred <= limit:
+            return None
+        error = (
+            f"stopped: the program and its functions passed more than {limit} bytes to each other; pass less in each "
+            "call, or use several programs"
+        )
+        return CodeResult(mode="monty", error=error, stopped=True)
 
     def _refuse_bad_calls(self, program: MontyProgram, pending: ProgramCall | CodeResult) -> ProgramCall | CodeResult:
         """Raise an error in calls whose arguments no tool could take, until one is good."""
         while isinstance(pending, ProgramCall):
+            if (stopped := self._count_transfer((pending.args, pending.kwargs))) is not None:
+                return stopped
             try:
                 name_arguments(self._specs[pending.name], pending)
             except TypeError as error:

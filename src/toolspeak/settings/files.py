@@ -15,7 +15,7 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from toolspeak.values.errors import UsageError
 
@@ -111,20 +111,32 @@ def write_atomically(path: Path, text: str) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
+def open_regular_file(path: Path) -> BinaryIO:
+    """Open a file of a folder that somebody else may have filled; raise `OSError` if it is no regular file.
+
+    Opening a pipe waits until somebody writes to it, and a device may have no end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
 def read_own_file(path: Path) -> bytes | None:
     """Return the content of a file of the user, or None if there is no such file.
 
     Raises `OSError`, and `UsageError` if another user may have written the file: a folder may be shared.
     """
     try:
-        file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115 (Path.open has no opener)
+        file = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     with file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):  # a pipe, for example
-            raise UsageError(f"cannot read {path}: it is not a regular file")
-        reason = find_foreign_hand(status)
+        reason = find_foreign_hand(os.fstat(file.fileno()))
         if reason is not None and find_foreign_way(path) is not None:
             raise UsageError(
                 f"{path} is not read, since another user may have written it: {reason}. Write it anew, or choose other "

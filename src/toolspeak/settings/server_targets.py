@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from toolspeak.settings.files import Environ
+from toolspeak.settings.files import Environ, open_regular_file
 from toolspeak.values.address import HIDDEN, LONG_CODE, hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -101,7 +101,8 @@ def read_entries(path: Path) -> list[ServerEntry]:
         UsageError: The file is missing, or is not of that form.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        with open_regular_file(path) as file:
+            content = json.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

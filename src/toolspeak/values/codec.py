@@ -33,6 +33,9 @@ from toolspeak.values.spec import Schema, ToolSpec
 FORMAT = 1
 """The number of the format that is written, and the highest that can be read."""
 
+MAX_SECONDS = 1e11
+"""A time in a record is less: 3,000 years."""
+
 Item: TypeAlias = Message | Fact
 
 Decoder: TypeAlias = Callable[[Any], Any]
@@ -74,6 +77,13 @@ def load_facts(text: str) -> tuple[Fact, ...]:
             raise UsageError(f"line {number}: this is a message, not a fact of a run")
         facts.append(item)
     return tuple(facts)
+
+
+def read_seconds(value: Any) -> float | None:
+    """Return a time of a record in seconds; None if it is no number, or none that a clock could show."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -MAX_SECONDS < value < MAX_SECONDS else None  # false for NaN, too
 
 
 def drop_incomplete_line(text: str) -> str:

@@ -24,7 +24,7 @@ from toolspeak.execution.sandbox import (
 )
 from toolspeak.execution.sandbox.confinement import bubblewrap_command
 from toolspeak.execution.sandbox.full import CHILD_PACKAGE
-from toolspeak.execution.sandbox.monty import format_value
+from toolspeak.execution.sandbox.monty import VALUE_BYTES, format_value, measure_value
 from toolspeak.values.errors import UsageError
 
 SNIPPETS: dict[str, dict[str, Any]] = {
@@ -255,6 +255,12 @@ def test_a_value_is_shown_with_no_more_work_than_it_is_worth():
     round_and_round.append(round_and_round)
     assert len(format_value(round_and_round, 1000)) < 100
     assert format_value("x" * 100, 10) == "'xxxxxxxxx…"
+    assert format_value(ValueError(laughs), 20) == "ValueError([[[[[[[[[…"
+    assert format_value([ValueError("a", 1), KeyError()], 80) == "[ValueError('a', 1), KeyError()]"
+    for each in (laughs, {"a": laughs}, ValueError(laughs), round_and_round):
+        assert 10_000 < measure_value(each, 10_000) < 11_000  # and no more, since that is where it ends
+    assert measure_value(deep, 10**9) == VALUE_BYTES * 100_001
+    assert measure_value({"a": ["é", 2**30, b"xy", None]}, 10**6) == 7 * VALUE_BYTES + 1 + 4 + 10 + 2
     while deep:  # or Python would go down with it when it forgets it
         deep = deep[0]
 

@@ -5,16 +5,17 @@ is kept from one run to the next. `run_monty` runs code to its end. `MontyProgra
 each call of a function of the host: time is counted only while the code computes, and the random numbers are the same
 each time, so that a program that is run again, with the same results, makes the same calls.
 
-`format_value` shows a value that came out of monty as a Python shell does, with work in proportion to the shown text.
-`repr` would do a billion times more work for a list that holds one list a thousand times, which holds another list a
-thousand times, and so on: such a value is small in memory, and its `repr` endless.
+A value that came out of monty may be small in memory, and yet endless when it is written: a list that holds one list a
+thousand times, which holds another list a thousand times, and so on. So neither `repr` nor a conversion may see a value
+of unknown size. `format_value` shows a value as a Python shell does, with work in proportion to the shown text, and
+`measure_value` returns the size that it has when it is written, with work in proportion to a limit.
 """
 
 import importlib
 import importlib.util
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.execution.sandbox.options import CodeResult, SandboxLimits
@@ -22,6 +23,9 @@ from toolspeak.values.errors import UsageError
 
 MAX_DEPTH = 40
 """How many levels of a nested value are shown."""
+
+VALUE_BYTES = 16
+"""Bytes that count for a value beside its text: a list of numbers takes several times as much as its digits."""
 
 KILL_GRACE_SECONDS = 0.25
 """How long after its time limit a worker that does not notice the limit is killed."""
@@ -203,6 +207,44 @@ class MontyProgram:
         return CodeResult(mode="monty", value=value, stdout=self._printed.text, error=error)
 
 
+def measure_value(value: Any, limit: int) -> int:
+    """Return about how many bytes a value takes when it is written or copied; if they are more than `limit`, just more.
+
+    What a value holds twice counts twice.
+    """
+    size = 0
+    waiting: list[Iterator[Any]] = [iter((value,))]  # a stack of iterators: the items of a long list are not copied
+    while waiting and size <= limit:
+        for each in waiting[-1]:
+            size += VALUE_BYTES
+            if isinstance(each, str):
+                size += len(each) if each.isascii() else 4 * len(each)
+            elif isinstance(each, bytes):
+                size += len(each)
+            elif isinstance(each, int):
+                size += each.bit_length() // 3
+            elif (items := _list_items(each)) is not None:
+                waiting.append(items)
+                break
+            if size > limit:
+                break
+        else:
+            waiting.pop()
+    return size
+
+
+def _list_items(value: Any) -> Iterator[Any] | None:
+    """Return the values that a value holds; None if it holds none."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return iter(cast("Iterable[Any]", value))
+    if isinstance(value, Mapping):
+        return chain.from_iterable(cast("Mapping[Any, Any]", value).items())
+    if isinstance(value, BaseException):
+        return iter(value.args)
+    attributes: Any = getattr(value, "attributes", None)  # of an instance of the code's own class
+    return _list_items(attributes) if isinstance(attributes, Mapping) else None
+
+
 def format_value(value: Any, max_chars: int) -> str:
     """Return the text of a value, cut after `max_chars` characters."""
     text = "".join(islice(_characters(value, max_chars, 0), max_chars + 1))
@@ -222,6 +264,10 @@ def _value_pieces(value: Any, max_chars: int, depth: int) -> _Pieces:
     elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
         names = cast("tuple[str, ...]", fields)
         yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
+    elif isinstance(value, BaseException):
+        yield f"{type(value).__name__}("
+        yield from _item_pieces(((None, each) for each in value.args), None, max_chars, depth)
+        yield ")"
     elif isinstance(value, Collection):
         yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
     else:

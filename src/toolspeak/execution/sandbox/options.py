@@ -39,6 +39,8 @@ class SandboxLimits:
         output: Characters that the code may print (in `full`, bytes), and characters of its value that are shown.
         recursion: The deepest recursion in `monty`; CPython has its own limit.
         disk: Bytes that the code's files may take in `full`; `monty` has no files.
+        transfer: Bytes that a program in code mode and its functions may pass to each other, as arguments and results.
+            They outlive the program, since its calls are recorded.
     """
 
     seconds: float = 5.0
@@ -46,3 +48,4 @@ class SandboxLimits:
     output: int = 10_000
     recursion: int = 1000
     disk: int = 32 * 2**20
+    transfer: int = 16 * 2**20

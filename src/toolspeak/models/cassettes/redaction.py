@@ -11,8 +11,9 @@ import hashlib
 import json
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.models.endpoint import MIN_KEY_CHARS, Endpoint
@@ -91,11 +92,8 @@ class Redactor:
         # In Latin-1 a character is a byte, so that places in the text are places in the body.
         body = b"".join(chunk for _, chunk in chunks).decode("latin-1")
         edits = _find_edits(body, self._pattern)
-        ends = accumulate(len(chunk) for _, chunk in chunks)
-        cut = [
-            (seconds, _cut(body, edits, end - len(chunk), end).encode("latin-1"))
-            for (seconds, chunk), end in zip(chunks, ends, strict=True)
-        ]
+        parts = _cut(body, edits, [len(chunk) for _, chunk in chunks])
+        cut = [(seconds, part.encode("latin-1")) for (seconds, _), part in zip(chunks, parts, strict=True)]
         return tuple((seconds, chunk) for seconds, chunk in cut if chunk)  # an empty chunk would be the end
 
 
@@ -119,12 +117,11 @@ def _find_edits(body: str, pattern: re.Pattern[str]) -> list[_Edit]:
         for (start, end, data), new in zip(payloads, cleaned, strict=True)
         if new != data
     ]
-    changed = [(edit.start, edit.end) for edit in edits]
-    edits += [
-        _Edit(*found.span(), PLACEHOLDER)
-        for found in pattern.finditer(body)
-        if not any(start < found.end() and found.start() < end for start, end in changed)
-    ]
+    ends = [edit.end for edit in edits]  # in order, as the payloads are
+    for found in pattern.finditer(body):
+        following = bisect_right(ends, found.start())
+        if following == len(ends) or edits[following].start >= found.end():
+            edits.append(_Edit(*found.span(), PLACEHOLDER))
     return sorted(edits)
 
 
@@ -173,6 +170,8 @@ def _is_deep(data: Any) -> bool:
     """Whether JSON is nested more deeply than it is followed."""
     level: list[Any] = [data]
     for _ in range(MAX_NESTING):
+        if not level:
+            return False
         objects = [cast("dict[str, Any]", value).values() for value in level if isinstance(value, dict)]
         level = [*chain(*objects), *chain(*(cast("list[Any]", value) for value in level if isinstance(value, list)))]
     return bool(level)
@@ -215,17 +214,24 @@ def _replace_in_joined(parts: list[str], pattern: re.Pattern[str]) -> list[str]:
     """Return texts without the secrets that they hold when they are joined."""
     joined = "".join(parts)
     edits = [_Edit(*found.span(), PLACEHOLDER) for found in pattern.finditer(joined)]
-    ends = accumulate(map(len, parts))
-    return [_cut(joined, edits, end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+    return _cut(joined, edits, list(map(len, parts)))
 
 
-def _cut(text: str, edits: Sequence[_Edit], start: int, end: int) -> str:
-    """Return the part of a text from `start` to `end`, with those edits that begin there."""
-    result, place = "", start
-    for edit in edits:
-        if edit.end <= place or edit.start >= end:
-            continue
-        result += text[place : max(edit.start, place)]
-        result += edit.new if edit.start >= start else ""
-        place = min(edit.end, end)
-    return result + text[place:end]
+def _cut(text: str, edits: Sequence[_Edit], sizes: Sequence[int]) -> list[str]:
+    """Return a text in parts of these sizes, each with the edits that begin in it, in one pass over both."""
+    parts: list[str] = []
+    end = number = 0
+    for size in sizes:
+        start, end = end, end + size
+        pieces: list[str] = []
+        place = start
+        while number < len(edits) and edits[number].start < end:
+            edit = edits[number]
+            pieces.append(text[place : max(edit.start, place)])
+            pieces.append(edit.new if edit.start >= start else "")
+            place = max(place, min(edit.end, end))
+            if edit.end > end:
+                break
+            number += 1
+        parts.append("".join((*pieces, text[place:end])))
+    return parts
