@@ -345,10 +345,11 @@ class Gateway:
             given = await read_body(request, read if report is None else report.read_body(read))
             served = self._catalog.find(given.model)
             request.state.model = served.name
-            chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
+            is_large: bool = request.state.is_large
+            reduce = Passthrough(served.model, served.dialect, api).reduce
+            chat_request, notices = await asyncio.to_thread(reduce, given) if is_large else reduce(given)
             if self._strict:
                 notices.refuse()
-            is_large: bool = request.state.is_large
             if is_large:
                 await asyncio.to_thread(self._size_hint.check, served, chat_request.tools)
             else:

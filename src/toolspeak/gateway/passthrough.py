@@ -87,6 +87,9 @@ MAX_VOLATILE_LINES = 8
 
 _BILLING_LINE = re.compile(r"x-[a-z-]*billing-header\s*:[^\n]*\n*", re.IGNORECASE)
 
+_FIRST_LINE = re.compile(r"(?:[^\S\n]*+\n)*+([^\n]*+)\n?")
+"""The first line that is not blank, behind the blank ones before it."""
+
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _CHANGING_VALUE = re.compile(
     r"\b\d{4}-\d{2}-\d{2}\b"  # a date
@@ -121,14 +124,12 @@ def _split_system(text: str) -> tuple[str, str]:
     text = text[start:]
     moved: list[str] = []
     place = 0
-    while place < len(text) and len(moved) < MAX_VOLATILE_LINES:
-        end = text.find("\n", place)
-        line = text[place : len(text) if end < 0 else end]
-        if line.strip() and not is_volatile(line):
+    while len(moved) < MAX_VOLATILE_LINES and (line := _FIRST_LINE.match(text, place)) is not None:
+        if not is_volatile(line[1]):
+            place = line.start(1)
             break
-        if line.strip():
-            moved.append(line.strip())
-        place = len(text) if end < 0 else end + 1
+        moved.append(line[1].strip())
+        place = line.end()
     rest = text[place:]
     return (rest, "\n".join(moved)) if moved and rest.strip() else (text, "")
 
