@@ -199,7 +199,7 @@ class Coercion(Validation):
         return True
 
     def _coerce_enum(self, value: Any, allowed: list[Any], schema: Schema) -> Any:
-        if self.is_valid(value, schema):
+        if self.is_listed(value, allowed):
             return value
         index = self._folded.get(id(schema))
         if index is None:
