@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 FACTOR = 8
 """How many times as large the larger input is. Quadratic work grows by the square of it."""
@@ -38,3 +39,43 @@ def count_calls(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return count
+
+
+class TooMuchWork(Exception):
+    """A function took more steps than a test allows."""
+
+
+def count_steps(work: Callable[[], object], limit: int = 5_000_000) -> int:
+    """Count the lines that the interpreter executes for a function, and the calls. They are the same on every machine.
+
+    What is done in C is not counted: `CountedText` shows how often texts are compared there. Raises `TooMuchWork` where
+    there are more than `limit`, so that a function that does not end fails its test.
+    """
+    steps = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps > limit:
+            raise TooMuchWork
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+class CountedText(str):
+    """A text whose comparisons are steps, as in a search through a list."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)

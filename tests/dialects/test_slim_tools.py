@@ -1,5 +1,6 @@
 """Tools are cut to a budget: fairly, first sentences first, and without a change to what can be called."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import RUNS_ALL
+from tests.growth import count_steps
 from toolspeak.dialects import DIALECTS, NATIVE, TYPESCRIPT
 from toolspeak.dialects.slim_tools import (
     ANNOTATIONS,
@@ -14,6 +16,7 @@ from toolspeak.dialects.slim_tools import (
     count_tool_tokens,
     describe_tool,
     make_help_tool,
+    shorten_tools,
     slim_tools,
 )
 from toolspeak.values.spec import ToolSpec, map_subschemas
@@ -209,3 +212,24 @@ def test_the_tools_of_coding_agents_fit(agent: str, dialect: str):
     assert slim.fits
     assert all(each.description for each in slim.tools)
     assert slim.tokens <= 3_000 < count_tool_tokens(specs, DIALECTS[dialect]) or not slim.cut
+
+
+def test_the_ends_of_sentences_are_found_in_one_pass():
+    def find(count: int) -> None:
+        for text in ("\n" * count + "x", ". \n" * count + "x", ".)" * count + " x", "1" * count, "a.\n \n" * count):
+            shorten_tools([ToolSpec(name="f", description=text, parameters={})])
+
+    steps = [count_steps(partial(find, count)) for count in (100, 200, 800)]
+    assert steps[2] - steps[1] <= 6.5 * (steps[1] - steps[0])
+
+
+def test_a_description_is_cut_at_a_sentence_a_paragraph_or_an_item():
+    def cut(text: str) -> str:
+        return shorten_tools([ToolSpec(name="f", description=text, parameters={})])[0].description
+
+    rest = " It is long." * 20
+    assert cut(f"Reads e.g. a file.{rest}") == "Reads e.g. a file.…"
+    assert cut(f"Reads a file\n \nThe path{rest}") == "Reads a file…"
+    assert cut(f"Reads one of:\n  - a file{rest}") == "Reads one of:…"
+    assert cut(f"Reads (fast).{rest}") == "Reads (fast).…"
+    assert cut(f"読む。{rest}") == "読む。…"

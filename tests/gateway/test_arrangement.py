@@ -195,3 +195,14 @@ def test_two_conversations_share_their_beginning_whatever_the_day():
     one, other = first(15), first(16)
     assert one[:2] == other[:2]
     assert one != other
+
+
+def test_many_lines_and_many_messages_of_the_system_are_arranged():
+    billing, blank = "x-anthropic-billing-header: a\n\n" * 50_000, "\n" * 300_000
+    (first, _) = arrange([system(f"{billing}Be kind."), user("Hi")])
+    assert first.text == "Be kind."
+    (first, second) = arrange([system(f"{blank}Today is 2024-05-06\nBe kind."), user("Hi")])
+    assert (first.text, "Today is 2024-05-06" in second.text) == ("Be kind.", True)
+    (only,) = arrange([user("Hi"), *(system(str(number)) for number in range(5_000))])
+    assert len(only.parts) == 2
+    assert only.text.count("<system-message>") == 5_000

@@ -317,18 +317,26 @@ INSIDE = [
 
 @pytest.mark.parametrize("url", INSIDE)
 def test_addresses_in_a_request_are_never_opened(url: str):
-    """An image's address goes to the model as it is; a model's address is no model. No socket would be allowed here."""
+    """An image's address goes to the model as it is, if it is one of the web; a model's address is no model.
+
+    No socket would be allowed here.
+    """
     model = ScriptedModel([says("Hello.")])
     another = ServedModel(name="another", model=model, dialect=JSON)
     application = app([served(model, JSON), another])
     image = [{"type": "image_url", "image_url": {"url": url}}]
-    assert ask(application, {**BODY, "messages": [{"role": "user", "content": image}]}).status == 200
-    assert model.requests[0].shown.messages[-1].parts[0].url == url
+    reply = ask(application, {**BODY, "messages": [{"role": "user", "content": image}]})
+    is_web = url.startswith("http")
+    assert reply.status == (200 if is_web else 400)
+    if is_web:
+        assert model.requests[0].shown.messages[-1].parts[0].url == url
+    else:
+        assert reply.error.startswith(f"messages[0].content[0].image_url.url: {url!r} does not begin with https://")
     assert ask(application, {**BODY, "model": f"{url}#gpt"}).status == 404
     for field in ("base_url", "api_base", "endpoint", "url", "command"):  # never opened: left out, and named
         reply = ask(app([served(ScriptedModel([says("Hello.")]), JSON)]), {**BODY, field: url})
         assert (reply.status, reply.headers["x-toolspeak-notice"]) == (200, f"fields ignored: {field}")
-    assert len(model.requests) == 1
+    assert len(model.requests) == is_web
 
 
 def test_no_request_starts_a_process():

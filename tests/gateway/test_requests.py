@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from typing import Any
 
 import anthropic
@@ -316,3 +317,69 @@ def test_plain_completions_are_refused_in_words():
     ):
         client.completions.create(model="any", prompt="Hi")
     assert raised.value.code == "unknown_url"
+
+
+# Large requests
+
+
+class NotingDialect:
+    """A dialect that notes in which threads tools are written."""
+
+    name = TYPESCRIPT.name
+    in_text = True
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def render(self, *arguments: Any, **options: Any) -> Any:
+        self.threads.add(threading.get_ident())
+        return TYPESCRIPT.render(*arguments, **options)
+
+    def parser(self, *arguments: Any, **options: Any) -> Any:
+        return TYPESCRIPT.parser(*arguments, **options)
+
+
+@pytest.mark.parametrize("count", [1, 4_000])
+def test_what_a_large_request_shows_the_model_is_written_in_a_thread(count: int):
+    """Other requests are answered meanwhile. A thread for each small one would only cost."""
+    dialect, model = NotingDialect(), ScriptedModel([says("Hello.")])
+    properties = {f"parameter_{number}": {"type": "string"} for number in range(count)}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}
+    reply = ask(app([ServedModel(name="m", model=model, dialect=dialect)]), {**BODY, "tools": [tool]})
+    assert reply.status == 200
+    assert (dialect.threads == {threading.get_ident()}) == (count == 1)
+    assert f"parameter_{count - 1}" in model.requests[0].shown.messages[0].text
+
+
+BOMBS: dict[str, tuple[dict[str, Any], str]] = {
+    "patterns": (
+        {"properties": {f"p{each}": {"pattern": f"\\w{{200}}{each}"} for each in range(60)}},
+        "too large together",
+    ),
+    "no definition": ({"$ref": "#/default", "default": {"pattern": "a"}}, "is not a definition within the schema"),
+    "no schema": ({"properties": {"a": {"anyOf": [3]}}}, "is no schema"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("api", ["openai", "responses", "anthropic", "gemini"])
+def test_a_schema_that_cannot_be_checked_is_refused_in_the_form_of_the_api(api: str, name: str):
+    schema, words = BOMBS[name]
+    form: dict[str, Any] = {"type": "json_schema", "schema": schema, "name": "a"}
+    path, body = {
+        "openai": ("/v1/chat/completions", {"response_format": {"type": "json_schema", "json_schema": form}}),
+        "responses": ("/v1/responses", {"text": {"format": form}}),
+        "anthropic": ("/v1/messages", {"output_config": {"format": form}}),
+        "gemini": (
+            "/v1beta/models/m:generateContent",
+            {
+                "contents": [{"parts": [{"text": "Hi"}]}],
+                "generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema},
+            },
+        ),
+    }[api]
+    model = ScriptedModel([says("{}")])
+    given = {} if api == "gemini" else {"model": "any", "input": "Hi"} if api == "responses" else BODY
+    reply = ask(app([served(model, TYPESCRIPT)]), {**given, **body}, path=path)
+    assert (reply.status, words in reply.error) == (400, True)
+    assert model.requests == []

@@ -1,10 +1,12 @@
 """Requests in Gemini's API: what the client side writes, and what the server side takes from clients of others."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.growth import count_steps
 from tests.wire.conversations import NOW, PNG, WEATHER, body_of, call, message, result
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import ToolChoice
@@ -288,3 +290,46 @@ def test_what_is_wrong_is_named(body: dict[str, Any], problem: str):
     with pytest.raises(UsageError) as raised:
         read(body)
     assert problem in str(raised.value)
+
+
+def answers_and_results(count: int) -> dict[str, Any]:
+    calls = [{"functionCall": {"name": "f"}} for _ in range(count)]
+    results = [{"functionResponse": {"name": "f", "response": {"output": str(each)}}} for each in range(count)]
+    return {"contents": [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]}
+
+
+def calls_with_ids_that_are_taken(count: int) -> dict[str, Any]:
+    given = [{"functionCall": {"name": "f", "id": f"call_{count + each + 1}"}} for each in range(count)]
+    return {
+        "contents": [{"role": "model", "parts": [*given, *({"functionCall": {"name": "f"}} for _ in range(count))]}]
+    }
+
+
+def chunks_of_text(count: int) -> dict[str, Any]:
+    return {"contents": [{"role": "model", "parts": [{"text": "a"}]}] * count}
+
+
+@pytest.mark.parametrize("make", [answers_and_results, calls_with_ids_that_are_taken, chunks_of_text])
+def test_the_work_for_a_conversation_grows_with_its_length(make: Any):
+    def read(count: int) -> None:
+        gemini_content.read_request(make(count), "/v1beta/models/m:generateContent")
+
+    steps = [count_steps(partial(read, count)) for count in (50, 100, 400)]
+    assert steps[2] - steps[1] <= 6.5 * (steps[1] - steps[0])
+
+
+def test_results_without_ids_belong_to_the_calls_of_their_tool_in_order():
+    request = gemini_content.read_request(answers_and_results(3), "/v1beta/models/m:generateContent")
+    results = [part for part in request.messages[1].parts if isinstance(part, Result)]
+    assert [(each.call_id, each.content[0].text) for each in results] == [
+        ("call_1", "0"),
+        ("call_2", "1"),
+        ("call_3", "2"),
+    ]
+
+
+def test_a_text_in_chunks_is_one_text_again():
+    parts = [[{"text": "a"}], [{"text": "b"}, {"functionCall": {"name": "f"}}], [{"text": "c"}], [], [{"text": "d"}]]
+    contents = [{"role": "model", "parts": each} for each in parts]
+    (message,) = gemini_content.read_request({"contents": contents}, "/v1beta/models/m:generateContent").messages
+    assert [part.text if isinstance(part, Text) else "call" for part in message.parts] == ["ab", "call", "cd"]

@@ -127,6 +127,7 @@ class ValueRules:
         self._notation = notation
         self.budget = WorkBudget()
         self._references: dict[int, Expression] = {}  # by the id of the definition
+        self._waiting: list[tuple[str, Schema, Schema]] = []  # rules of definitions that are not built yet
         true, false, null = map(notation.format_value, (True, False, None))
         pair = in_order(STRING, COLON, VALUE)
         self.rules: dict[str, Expression] = {
@@ -179,10 +180,18 @@ class ValueRules:
             if "$ref" in resolved:  # definitions that refer to each other in a circle
                 return VALUE
             name = self._references[key] = self.define("type", NOTHING)
-            self.rules[name.written] = self.build_value(
-                resolved if is_definition(reference) else normalize_schema(resolved), root
-            )
+            given = resolved if is_definition(reference) else normalize_schema(resolved)
+            self._waiting.append((name.written, given, root))
         return self._references[key]
+
+    def finish(self) -> None:
+        """Build the rules of all definitions that were referred to.
+
+        Not where they are referred to: definitions may refer to each other in a chain of thousands.
+        """
+        while self._waiting:
+            name, schema, root = self._waiting.pop()
+            self.rules[name] = self.build_value(schema, root)
 
     def _share(self, expression: Expression) -> Expression:
         """Return an expression to be written more than once: itself if it is short, or the name of a rule for it."""
@@ -347,6 +356,7 @@ def write_grammar(dialect: str, tools: Sequence[ToolSpec], choice: ToolChoice, *
         call = _build_raw_call(spec.name) if spec.name in raw_names else notation.build_call(spec, rules)
         if is_each_wrapped and spec.name not in raw_names:
             call = in_order(notation.opener, call, notation.closer)
+        rules.finish()
         return rules.define("call", call)
 
     calls = write_tools(tools, define_call)

@@ -51,11 +51,9 @@ HELP_DESCRIPTION = f"Returns the whole description of a tool. Use it first where
 ANNOTATIONS = frozenset({"title", "examples", "example", "$comment"})
 """Keywords of a schema that a slim tool does without."""
 
-_SENTENCE_END = re.compile(
-    r"[.!?][\"')\]`*]*(?=\s+[^a-z\s])"  # not before a small letter, as in "e.g. this"
-    r"|[。！？]"
-    r"|(?=\n\s*\n)|(?=\n\s*(?:[-*#•<]|\d+[.)]))"  # a paragraph, an item of a list
-)
+_MARK_OR_SPACE = re.compile(r"[.!?][\"')\]`*]*+(?=\s)|[。！？]|\s++")
+_ITEM = re.compile(r"[-*#•<]|\d++[.)]")
+"""What a sentence may end with, and what an item of a list begins with. Neither goes back in a text."""
 
 
 @frozen
@@ -229,7 +227,20 @@ def _find_sentence_ends(text: str) -> list[int]:
     """Return where the sentences of a text end; the last one at the end of what is not white space."""
     last = len(text.rstrip())
     first = len(text) - len(text.lstrip())
-    ends = (found.end() for found in _SENTENCE_END.finditer(text, 0, last))
+    ends: list[int] = []
+    mark = -1  # the end of a mark before the space that follows
+    for found in _MARK_OR_SPACE.finditer(text, 0, last):
+        if not found[0].isspace():
+            mark = found.end()
+            if found[0] in "。！？":
+                ends.append(mark)
+            continue
+        start, end = found.span()
+        newline = text.find("\n", start, end)
+        if mark == start and not "a" <= text[end] <= "z":  # not before a small letter, as in "e.g. this"
+            ends.append(start)
+        elif newline >= 0 and (text.find("\n", newline + 1, end) >= 0 or _ITEM.match(text, end)):
+            ends.append(newline)  # before a paragraph, or an item of a list
     return [*(end for end in ends if first < end < last), last] if last else []
 
 

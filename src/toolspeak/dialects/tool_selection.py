@@ -398,7 +398,7 @@ class _Introduction:
         if not self._selection.dialect.in_text:
             return []
         shown = "\n\n".join(describe_tool(spec, self._selection.dialect) for spec in short)
-        return [f"<more-tools>\n{shown}\n</more-tools>"]
+        return [_put_in_tag("more-tools", shown)]
 
     def _describe_called(self, calls: Sequence[ToolCall]) -> list[str]:
         """Return the whole descriptions of tools that were called for the first time and were not shown whole."""
@@ -411,10 +411,15 @@ class _Introduction:
             self._described.add(name)
             if not is_known and not self._selection.dialect.in_text:
                 self._add([name])
-            note = f"<tool-description>\n{describe_tool(spec, self._selection.dialect)}\n</tool-description>"
+            note = _put_in_tag("tool-description", describe_tool(spec, self._selection.dialect))
             tokens = count_text_tokens(f"\n\n{note}")
             if tokens <= self._whole_tokens_left:
                 self._whole_tokens_left -= tokens
                 self._known.add(name)
                 notes.append(note)
         return notes
+
+
+def _put_in_tag(tag: str, text: str) -> str:
+    """Return a text within a tag that nothing in the text closes."""
+    return f"<{tag}>\n{text.replace(f'</{tag}', f'</ {tag}')}\n</{tag}>"

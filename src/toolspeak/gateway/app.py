@@ -345,10 +345,15 @@ class Gateway:
             given = await read_body(request, read if report is None else report.read_body(read))
             served = self._catalog.find(given.model)
             request.state.model = served.name
-            chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
+            is_large: bool = request.state.is_large
+            reduce = Passthrough(served.model, served.dialect, api).reduce
+            chat_request, notices = await asyncio.to_thread(reduce, given) if is_large else reduce(given)
             if self._strict:
                 notices.refuse()
-            self._size_hint.check(served, chat_request.tools)
+            if is_large:
+                await asyncio.to_thread(self._size_hint.check, served, chat_request.tools)
+            else:
+                self._size_hint.check(served, chat_request.tools)
             if served.tool_budget is not None:
                 # In a thread: a long list takes a tenth of a second when it is seen for the first time.
                 arguments = chat_request.tools, served.dialect, served.tool_budget
@@ -364,7 +369,7 @@ class Gateway:
                 request=given,
             )
             prefix = f"call_{secrets.token_hex(4)}"
-            events = answer_request(served, chat_request, prefix, api, report, self.figures)
+            events = answer_request(served, chat_request, prefix, api, report, self.figures, is_large=is_large)
             if report is not None and self._keeper is not None:
                 report.notices = str(notices)
                 report.note_model(served, stream=chat_request.stream)

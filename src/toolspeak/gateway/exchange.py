@@ -8,6 +8,7 @@ asked for. A model that quotes a call from a result is asked again once. If it q
 A model that asks for help about tools whose descriptions were cut gets it, and is asked again.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
@@ -106,6 +107,8 @@ async def answer_request(
     api: ServedApiName = "openai",
     observer: TurnObserver | None = None,
     figures: GatewayFigures | None = None,
+    *,
+    is_large: bool = False,
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
@@ -116,13 +119,16 @@ async def answer_request(
         api: The API of the client.
         observer: Who sees the messages of the model.
         figures: Where the messages are counted.
+        is_large: Whether it takes so long to write what the model is shown that it is done in a thread.
     """
     model = served.model if observer is None else observer.watch(served.model)
-    open_request = _OpenRequest(served, request, prefix, api)
+    arguments = served, request, prefix, api
+    open_request = await asyncio.to_thread(_OpenRequest, *arguments) if is_large else _OpenRequest(*arguments)
     while True:
         attempt = open_request.start_attempt()
         gate = attempt.gate
-        fitted = await served.context_check.fit(served.model, open_request.build_model_request())
+        build = open_request.build_model_request
+        fitted = await served.context_check.fit(served.model, await asyncio.to_thread(build) if is_large else build())
         # A generator around an answer costs something for each token, so there is one only if needed.
         is_plain = fitted.request.shown.constraint is None
         asked = model.ask(fitted.request) if is_plain else _ask_constrained(model, fitted.request)

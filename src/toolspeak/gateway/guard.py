@@ -28,7 +28,8 @@ MAX_BODY_VALUES = 500_000
 """The most JSON values in a body."""
 
 LARGE_BODY_BYTES = 100_000
-"""Larger bodies are read in a thread, so that other requests are answered meanwhile."""
+"""Larger bodies are read in a thread, so that other requests are answered meanwhile. What the model is shown of them is
+prepared in a thread as well."""
 
 SINGLE_HEADERS = frozenset(
     b"authorization x-api-key x-goog-api-key host origin sec-fetch-site content-length transfer-encoding".split()
@@ -126,7 +127,8 @@ async def read_body(request: Request, read: Callable[[Any], T]) -> T:
         UsageError: `read` found a wrong field.
     """
     data = await read_bytes(request)
-    if len(data) <= LARGE_BODY_BYTES:
+    request.state.is_large = len(data) > LARGE_BODY_BYTES
+    if not request.state.is_large:
         return read(_parse(data))
     return await asyncio.to_thread(lambda: read(_parse(data)))
 

@@ -85,7 +85,10 @@ MAX_VOLATILE_CHARS = 160
 MAX_VOLATILE_LINES = 8
 """Lines at the top of a system prompt that may be moved."""
 
-_BILLING_LINE = re.compile(r"x-[a-z-]*billing-header\s*:[^\n]*\n?", re.IGNORECASE)
+_BILLING_LINE = re.compile(r"x-[a-z-]*billing-header\s*:[^\n]*\n*", re.IGNORECASE)
+
+_FIRST_LINE = re.compile(r"(?:[^\S\n]*+\n)*+([^\n]*+)\n?")
+"""The first line that is not blank, behind the blank ones before it."""
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _CHANGING_VALUE = re.compile(
@@ -115,17 +118,19 @@ def arrange(messages: Sequence[Message], *, keep_system: bool = False) -> tuple[
 
 def _split_system(text: str) -> tuple[str, str]:
     """Return the system prompt that stays, and the lines from its top that change between conversations."""
-    while billing := _BILLING_LINE.match(text):
-        text = text[billing.end() :].lstrip("\n")
+    start = 0  # places instead of shorter texts: there may be a million lines
+    while billing := _BILLING_LINE.match(text, start):
+        start = billing.end()
+    text = text[start:]
     moved: list[str] = []
-    rest = text
-    while rest and len(moved) < MAX_VOLATILE_LINES:
-        line, _, after = rest.partition("\n")
-        if line.strip() and not is_volatile(line):
+    place = 0
+    while len(moved) < MAX_VOLATILE_LINES and (line := _FIRST_LINE.match(text, place)) is not None:
+        if not is_volatile(line[1]):
+            place = line.start(1)
             break
-        if line.strip():
-            moved.append(line.strip())
-        rest = after
+        moved.append(line[1].strip())
+        place = line.end()
+    rest = text[place:]
     return (rest, "\n".join(moved)) if moved and rest.strip() else (text, "")
 
 
@@ -147,14 +152,16 @@ def _lay_in(messages: Sequence[Message], waiting: list[str]) -> tuple[Message, .
     `waiting` are texts of the system for the first message.
     """
     laid: list[Message] = []
+    following: list[str] = []  # texts for the last message that is laid
     for message in messages:
         if message.role == "system":
             text = _read_text(message)
-            if text and laid and laid[-1].role in ("user", "tool"):
-                laid[-1] = _add_notes(laid[-1], [text])
-            elif text:
-                waiting.append(text)
+            if text:
+                (following if laid and laid[-1].role in ("user", "tool") else waiting).append(text)
             continue
+        if following:
+            laid[-1] = _add_notes(laid[-1], following)
+            following = []
         if waiting and message.role == "user":
             notes = "".join(f"{_mark(text)}\n\n" for text in waiting)
             message = replace(message, parts=(Text(text=notes), *message.parts))
@@ -164,6 +171,8 @@ def _lay_in(messages: Sequence[Message], waiting: list[str]) -> tuple[Message, .
             laid.append(_make_notes(waiting))
         waiting = []
         laid.append(message)
+    if following:
+        laid[-1] = _add_notes(laid[-1], following)
     return (*laid, _make_notes(waiting)) if waiting else tuple(laid)
 
 

@@ -17,6 +17,7 @@ from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.spec import Schema, ToolSpec
 from toolspeak.values.validation import describe, find_problems, format_value
+from toolspeak.values.work_budget import WorkBudget
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,17 +69,18 @@ class SchemaChecker:
 
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Return the arguments, coerced where that makes them fit, or raise `InvalidArguments`."""
+        budget = WorkBudget(arguments)  # the schema is that of a stranger: one for all that is tried
         try:
             if isinstance(arguments, dict):
                 refuse_odd_keys(self.tool, cast("dict[Any, Any]", arguments))
-                if not self._find_problems(arguments):
+                if not self._find_problems(arguments, budget):
                     return dict(cast("dict[str, Any]", arguments))
-            arguments = coerce_arguments(arguments, self.schema)
+            arguments = coerce_arguments(arguments, self.schema, budget)
             if not isinstance(arguments, dict):
-                needed = describe(self.schema, self.schema)
+                needed = describe(self.schema, self.schema, budget)
                 line = f"the arguments must be a JSON {needed}, not {format_value(arguments)}"
                 raise InvalidArguments(self.tool, (line,))
-            if problems := self._find_problems(cast("dict[str, Any]", arguments)):
+            if problems := self._find_problems(cast("dict[str, Any]", arguments), budget):
                 if len(problems) > MAX_ERROR_LINES:
                     problems = [*problems[: MAX_ERROR_LINES - 1], "and more"]
                 raise InvalidArguments(self.tool, tuple(problems))
@@ -86,5 +88,6 @@ class SchemaChecker:
         except RecursionError:
             raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None
 
-    def _find_problems(self, arguments: Any) -> list[str]:
-        return list(islice(find_problems(arguments, self.schema, self.schema), MAX_ERROR_LINES + 1))
+    def _find_problems(self, arguments: Any, budget: WorkBudget) -> list[str]:
+        found = find_problems(arguments, self.schema, self.schema, budget=budget)
+        return list(islice(found, MAX_ERROR_LINES + 1))

@@ -104,7 +104,7 @@ def coerce(value: Any, schema: Any, root: Schema, budget: WorkBudget | None = No
         return value if isinstance(value, REFERENCES) else _coerce_scalar(value, schema["type"], schema)
     try:
         return Coercion(value, root, budget).coerce(value, schema)
-    except TooManySteps:
+    except (TooManySteps, RecursionError):  # definitions may refer to each other in a chain of thousands
         return value
 
 
@@ -199,7 +199,7 @@ class Coercion(Validation):
         return True
 
     def _coerce_enum(self, value: Any, allowed: list[Any], schema: Schema) -> Any:
-        if self.is_valid(value, schema):
+        if self.is_listed(value, allowed):
             return value
         index = self._folded.get(id(schema))
         if index is None:

@@ -177,6 +177,7 @@ NAME_LISTS = frozenset({"type", "required"})
 KEYWORD_KINDS: Mapping[str, Any] = {
     **dict.fromkeys(LIST_KEYWORDS | {"required"}, list),
     **dict.fromkeys(SUBSCHEMA_MAPS | {ENUM_NAMES}, Mapping),
+    **dict.fromkeys(SUBSCHEMAS, (Mapping, bool, list)),  # `items` was a list in older drafts
     "type": (str, list),
     "$ref": str,
 }
@@ -217,18 +218,22 @@ def _is_normal(schema: Schema) -> bool:
                 for sub in cast("dict[str, Any]", value).values():
                     if not isinstance(sub, dict) or not _is_normal(cast("Schema", sub)):
                         return False
-            else:
-                if keyword in SUBSCHEMA_LISTS and not isinstance(value, list):
+            elif keyword in SUBSCHEMA_LISTS:
+                if not isinstance(value, list) or not all(map(_is_normal_part, cast("list[Any]", value))):
                     return False
-                for sub in cast("list[Any]", value if isinstance(value, list) else [value]):
-                    if isinstance(sub, dict) and not _is_normal(cast("Schema", sub)):
-                        return False
+            elif not isinstance(value, list) and not _is_normal_part(value):
+                return False
         elif keyword in KEYWORD_KINDS:
             if not isinstance(value, KEYWORD_KINDS[keyword]):
                 return False
             if isinstance(value, list) and keyword in NAME_LISTS and not _are_names(keyword, cast("list[Any]", value)):
                 return False
     return True
+
+
+def _is_normal_part(value: Any) -> bool:
+    """Whether a value is a boolean, which is a schema too, or a schema whose keywords have values that fit."""
+    return _is_normal(cast("Schema", value)) if isinstance(value, dict) else isinstance(value, bool)
 
 
 def _are_names(keyword: str, values: list[Any]) -> bool:
@@ -250,13 +255,14 @@ def _normalize(schema: Schema) -> dict[str, Any]:
             value = list(dict.fromkeys(each for each in cast("list[Any]", value) if isinstance(each, str)))
             if not value and keyword == "type":
                 continue
+        if keyword in SUBSCHEMA_LISTS:
+            value = [cast("Any", sub) for sub in cast("list[Any]", value) if isinstance(sub, Mapping | bool)]
+        elif keyword in SUBSCHEMA_MAPS:
+            # `true` allows any value, as `{}` does, and what is no schema says nothing.
+            named = cast("Mapping[str, Any]", value).items()
+            value = {name: cast("Any", sub if isinstance(sub, Mapping) or sub is False else {}) for name, sub in named}
         used[keyword] = value
-    result = map_subschemas(used, _normalize)
-    for keyword in SUBSCHEMA_MAPS & result.keys():
-        # `true` allows any value, as `{}` does.
-        named = cast("Mapping[str, Any]", result[keyword]).items()
-        result[keyword] = {name: {} if sub is None or sub is True else sub for name, sub in named}
-    return result
+    return map_subschemas(used, _normalize)
 
 
 def normalize_schema(schema: Schema) -> Schema:
@@ -334,7 +340,9 @@ def strict_schema(schema: Schema) -> dict[str, Any]:
     if properties is None:
         return result
     required = frozenset[str](result.get("required", ()))
-    result["properties"] = {name: sub if name in required else _nullable(sub) for name, sub in properties.items()}
+    result["properties"] = {
+        name: sub if name in required or sub is False else _nullable(sub) for name, sub in properties.items()
+    }
     result["required"] = list(properties)
     result["additionalProperties"] = False
     return result

@@ -56,7 +56,7 @@ def is_valid(value: Any, schema: Any, root: Schema, budget: WorkBudget | None = 
         return isinstance(value, Ref) or is_of_type(value, schema["type"])
     try:
         return Validation(value, root, budget).is_valid(value, schema)
-    except TooManySteps:
+    except (TooManySteps, RecursionError):  # definitions may refer to each other in a chain of thousands
         return False
 
 
@@ -66,7 +66,7 @@ def find_problems(
     """Yield each problem of `value` under `schema`, as a line for the model. A `Ref` is valid everywhere."""
     try:
         yield from Validation(value, root, budget).find_problems(value, schema, path)
-    except TooManySteps:
+    except (TooManySteps, RecursionError):
         yield f"{path or 'arguments'}: {TOO_MANY_COMBINATIONS}"
 
 
@@ -410,7 +410,7 @@ def describe(schema: Any, root: Schema, budget: WorkBudget | None = None) -> str
     """Describe in a few words what a schema allows; in fewer, if more would take too much work."""
     try:
         return _Description(root, WorkBudget(root) if budget is None else budget).describe(schema, 0)
-    except TooManySteps:
+    except (TooManySteps, RecursionError):
         return "another value"
 
 

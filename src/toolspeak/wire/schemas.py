@@ -77,12 +77,12 @@ def merge_alternatives(schema: Schema) -> dict[str, Any]:
     result = map_subschemas(schema, merge_alternatives)
     for keyword in ("anyOf", "oneOf"):
         if options := result.pop(keyword, None):
-            result = {**_merge(options), **result}
+            result = {**_merge([option for option in options if isinstance(option, dict)]), **result}
     return result
 
 
 def _merge(options: list[dict[str, Any]]) -> dict[str, Any]:
-    chosen = [option for option in options if option != {"type": "null"}] or options
+    chosen = [option for option in options if option != {"type": "null"}] or options or [{}]
     if len(chosen) > 1:
         if all(isinstance(option.get("enum", option.get("const")), str | list) for option in chosen):
             return _merge_enums(chosen)

@@ -12,6 +12,7 @@ message. So everything from the first call on is held until then, and written in
 """
 
 import re
+from collections import deque
 from collections.abc import Collection
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote
@@ -254,25 +255,32 @@ class ContentReader:
 
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}  # the tools of the calls of the last answer, by their ids
+        self._open: dict[str, deque[str]] = {}  # the ids of these calls by their tools, those with a result too
         self._answered: set[str] = set()  # those of them that have a result
         self._places: dict[str, int] = {}  # of all calls in the conversation, by their ids
+        self._last_number = 0  # of an id that was made here
         self._after_user = True
 
     def read(self, fields: Fields) -> tuple[Message, ...]:
         """Return the messages. Raises `UsageError` that names the wrong field."""
         messages: list[Message] = []
         results: list[Part] = []  # the parts of contents with results that follow each other
+        chunks: list[Message] = []  # of one answer
         for content in fields.objects("contents", required=True):
             message = self._read_content(content)
-            if message.role == "tool":
-                results += message.parts
-                continue
-            if results:
+            if message.role != "tool" and results:
                 messages.append(self._build_tool_message(results))
                 results = []
-            if message.role == "assistant" and messages and messages[-1].role == "assistant":
-                message = Message(role="assistant", parts=_join_parts(messages.pop().parts, message.parts))
-            messages.append(message)
+            if message.role == "assistant":
+                chunks.append(message)
+                continue
+            messages += _join_chunks(chunks)
+            chunks = []
+            if message.role == "tool":
+                results += message.parts
+            else:
+                messages.append(message)
+        messages += _join_chunks(chunks)
         if results:
             messages.append(self._build_tool_message(results))
         if not messages:
@@ -283,7 +291,7 @@ class ContentReader:
         match content.optional_text("role"):
             case "model":
                 if self._after_user:
-                    self._calls, self._answered = {}, set()
+                    self._calls, self._open, self._answered = {}, {}, set()
                 self._after_user = False
                 return Message(role="assistant", parts=tuple(map(self._read_answer_part, content.objects("parts"))))
             case "" | "user" | "function" | "tool":
@@ -309,14 +317,16 @@ class ContentReader:
         self._places[call_id] = len(self._places)
         name = given.text("name")
         self._calls[call_id] = name
+        self._open.setdefault(name, deque()).append(call_id)
         arguments = given.optional_object("args")
         call = ToolCall(id=call_id, name=name, arguments=arguments.data if arguments else {})
         return Call(call=call, extra=build_extra(VENDOR, part_data(part.data)))
 
     def _make_id(self) -> str:
-        number = len(self._places) + 1
+        number = max(len(self._places), self._last_number) + 1
         while (call_id := f"call_{number}") in self._places:
             number += 1
+        self._last_number = number
         return call_id
 
     def _read_user_part(self, part: Fields) -> Part:
@@ -327,12 +337,13 @@ class ContentReader:
     def _read_result(self, part: Fields, given: Fields) -> Result:
         call_id, name = given.optional_text("id"), given.optional_text("name")
         if call_id not in self._calls:
-            of_tool = (each for each, tool in self._calls.items() if tool == name and each not in self._answered)
-            found = next(of_tool, None)
-            if found is None:
+            of_tool = self._open.get(name, deque())
+            while of_tool and of_tool[0] in self._answered:
+                of_tool.popleft()
+            if not of_tool:
                 problem = f"the message before has no call {call_id!r}" if call_id else f"no call of {name!r} is open"
                 raise given.error("id" if call_id else "name", problem)
-            call_id = found
+            call_id = of_tool[0]
         if call_id in self._answered:
             raise given.error("id", f"the call {call_id!r} has two results")
         self._answered.add(call_id)
@@ -349,13 +360,27 @@ def _read_content(part: Fields, text_type: type[Text] | type[Thinking]) -> Part:
     return _read_media(part) or read_opaque(part, VENDOR)
 
 
-def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts of two chunks of an answer. A text that was split between them is one again."""
-    match (*before[-1:], *after[:1]):
-        case (Text(text=head, extra=None), Text(text=rest, extra=None)):
-            return (*before[:-1], Text(text=head + rest), *after[1:])
-        case _:
-            return (*before, *after)
+def _join_chunks(chunks: list[Message]) -> list[Message]:
+    """Return the chunks of an answer as one message, if there are any. A text that was split is one again."""
+    parts: list[Part] = []
+    pieces: list[str] = []  # of the text at the end
+    for chunk in chunks:
+        given = chunk.parts
+        if pieces and given and isinstance(first := given[0], Text) and first.extra is None:
+            pieces.append(first.text)
+            given = given[1:]
+            if not given:
+                continue
+        if pieces:
+            parts.append(Text(text="".join(pieces)))
+            pieces = []
+        parts += given
+        if parts and isinstance(last := parts[-1], Text) and last.extra is None:
+            pieces = [last.text]
+            parts.pop()
+    if pieces:
+        parts.append(Text(text="".join(pieces)))
+    return [Message(role="assistant", parts=tuple(parts))] if chunks else []
 
 
 def _read_response(given: Fields) -> tuple[str, bool, bool]:
