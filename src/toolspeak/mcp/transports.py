@@ -57,6 +57,12 @@ _READ_BYTES, _POLL_SECONDS, _NEWLINE = 65_536, 0.01, b"\n"
 _MAX_RECEIPT_BYTES = 10_000  # of a notification or an answer of this program
 
 
+_UNUSED_NOTIFICATIONS = frozenset(
+    f"notifications/{name}"
+    for name in ("message", "tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated")
+)
+"""What nobody here listens to: the tools of a server are listed once, and its logs are for the one who runs it."""
+
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -66,7 +72,7 @@ class MessageTooLarge(Exception):
 
 
 def count_values(message: bytes | bytearray) -> int:
-    """Return how many values JSON text holds, or a few more, without parsing it. Marks in strings do not count."""
+    """Return how many values JSON text holds, empty ones twice, without parsing it. Marks in strings do not count."""
     most = sum(map(message.count, (b",", b"[", b"{")))
     return most if most <= MAX_MESSAGE_VALUES else sum(map(_STRING.sub(b"", message).count, (b",", b"[", b"{")))
 
@@ -135,10 +141,14 @@ class _BoundedReader:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        item: SessionMessage | Exception = await self._stream.receive()
-        if isinstance(item, SessionMessage) and isinstance(item.message, mcp_types.JSONRPCRequest):
-            await self._writer.wait_for_room()
-        return item
+        while True:
+            item: SessionMessage | Exception = await self._stream.receive()
+            message = None if isinstance(item, Exception) else item.message
+            if isinstance(message, mcp_types.JSONRPCNotification) and message.method in _UNUSED_NOTIFICATIONS:
+                continue
+            if isinstance(message, mcp_types.JSONRPCRequest):
+                await self._writer.wait_for_room()
+            return item
 
     def __aiter__(self) -> Self:
         return self
@@ -157,6 +167,12 @@ class _BoundedReader:
 
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
+
+
+def bound_streams(streams: Any, failure: ServerFailure, timeout: float) -> tuple[_BoundedReader, _BoundedWriter]:
+    """Return the two streams of a transport as streams that keep a bounded number of messages for the server."""
+    writer = _BoundedWriter(streams[1], failure, timeout)
+    return _BoundedReader(streams[0], writer), writer
 
 
 def note_stall(failure: ServerFailure, timeout: float) -> None:
@@ -181,9 +197,8 @@ async def open_stdio(
         asyncio.create_task(_write_messages(process, from_session, to_session, failure, write_timeout)),
         asyncio.create_task(_read_log(process, failure)),
     ]
-    writer = _BoundedWriter(outgoing, failure, write_timeout)
     try:
-        yield _BoundedReader(incoming, writer), writer
+        yield bound_streams((incoming, outgoing), failure, write_timeout)
     finally:
         # Nothing may cancel the ending: it is bounded, and what it does not do is left behind.
         ending = asyncio.ensure_future(_end(process, tasks))
@@ -344,7 +359,7 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
             open_login(config) as login,
             sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client, auth=login) as streams,
         ):
-            yield _bound(streams, failure)
+            yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
         return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
     async with (
@@ -352,12 +367,7 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
         guard.build_client(headers=headers, timeout=timeout, auth=login) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
-        yield _bound(streams, failure)
-
-
-def _bound(streams: Any, failure: ServerFailure) -> tuple[object, object]:
-    writer = _BoundedWriter(streams[1], failure, WRITE_TIMEOUT_SECONDS)
-    return _BoundedReader(streams[0], writer), writer
+        yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
 
 
 class _AnswerGuard:
