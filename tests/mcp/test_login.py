@@ -315,3 +315,18 @@ def test_a_token_is_for_the_address_that_the_user_logged_in_at(connect, trap, tm
             connect(file).load()
     assert server.received
     assert not any(secret in each for each in server.received for secret in SECRETS)
+
+
+def test_a_redirect_takes_no_secret_to_another_origin(connect, trap):
+    server, address = trap
+    other = Trap()
+    with serve(lambda issuer: other) as elsewhere:
+        server.redirects = {"/token": f"{elsewhere}/token", "/mcp": f"{elsewhere}/mcp"}
+        (config,) = read_target(f"mcp:{address}/mcp")
+        save_expired(config, address, client={"client_id": "x"})
+        for expires_at in (1.0, None):
+            save_login(config.identity, {**find_saved()[1], "expires_at": expires_at})
+            with pytest.raises(ServerFailed):
+                connect(f"{address}/mcp").load()
+    assert {each.split(" ")[1] for each in server.received} == {"/token", "/mcp"}
+    assert not other.received

@@ -135,6 +135,27 @@ def test_requests_are_read_only_as_long_as_their_answers_are_taken():
     assert most <= MAX_WAITING_ANSWERS + 5
 
 
+def test_long_requests_and_what_nobody_listens_to_are_dropped():
+    async def read():
+        to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+        outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+        reader, _ = bound_streams((incoming, outgoing), ServerFailure(), 60)
+        for message in (
+            mcp_types.JSONRPCRequest(jsonrpc="2.0", id="x" * 200_000, method="ping"),
+            mcp_types.JSONRPCRequest(jsonrpc="2.0", id=1, method="sampling", params={"a": "x" * 200_000}),
+            mcp_types.JSONRPCNotification(jsonrpc="2.0", method="notifications/message", params={"data": "x"}),
+            mcp_types.JSONRPCRequest(jsonrpc="2.0", id=2, method="ping"),
+        ):
+            await to_session.send(SessionMessage(message))
+        to_session.close()
+        kept = [item.message.id async for item in reader]
+        for stream in (incoming, outgoing, from_session):
+            stream.close()
+        return kept
+
+    assert asyncio.run(read()) == [2]
+
+
 def test_a_server_that_reads_nothing_is_ended():
     async def write():
         failure = ServerFailure()

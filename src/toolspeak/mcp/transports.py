@@ -47,6 +47,7 @@ from toolspeak.values.log import LOG
 MAX_MESSAGE_BYTES = 16_000_000  # a server that sends more is ended
 MAX_MESSAGE_VALUES = 200_000  # JSON values in a message; a server that sends more is ended
 MAX_WAITING_ANSWERS = 100  # to a server's own requests; with more, no further ones are read
+MAX_REQUEST_CHARS = 100_000  # of a server's own request; a longer one is dropped, since it is kept until it is answered
 WRITE_TIMEOUT_SECONDS = 120.0  # for a server to read a message; it may be busy with a call meanwhile
 RECONNECT_SECONDS = 1.0  # between two requests for the stream of a server's own messages
 GRACE_SECONDS = 1.0  # for a server to end after its input is closed, and again after it is terminated
@@ -147,6 +148,9 @@ class _BoundedReader:
             if isinstance(message, mcp_types.JSONRPCNotification) and message.method in _UNUSED_NOTIFICATIONS:
                 continue
             if isinstance(message, mcp_types.JSONRPCRequest):
+                if len(message.model_dump_json()) > MAX_REQUEST_CHARS:
+                    LOG.debug("a request of an MCP server is too long, and was dropped")
+                    continue
                 await self._writer.wait_for_room()
             return item
 
@@ -508,9 +512,10 @@ class EventCounter:
 
     def _end_line(self) -> None:
         if self._line:
-            self._size += len(self._line)
-            self._values += count_values(self._line)
-            check_message(self._size, self._values)
+            if not self._line.startswith(b":"):  # a comment, which is dropped
+                self._size += len(self._line)
+                self._values += count_values(self._line)
+                check_message(self._size, self._values)
             self._line = bytearray()
         else:  # the end of an event
             self._size = self._values = 0
