@@ -5,16 +5,18 @@ import json
 import socket
 import stat
 import urllib.error
+from contextlib import aclosing
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
 from tests.cases import each_case
 from tests.mcp.authorization import Authority, Trap, browse, serve, serve_notes
-from toolspeak.mcp.config import read_target
-from toolspeak.mcp.login import RedirectReceiver
+from toolspeak.mcp.config import ServerConfig, read_target
+from toolspeak.mcp.login import RedirectReceiver, open_login
 from toolspeak.mcp.user_servers import find_servers, log_in
 from toolspeak.settings.user_files import list_logins, login_file, save_login
 from toolspeak.values.errors import ServerFailed
@@ -330,3 +332,29 @@ def test_a_redirect_takes_no_secret_to_another_origin(connect, trap):
                 connect(f"{address}/mcp").load()
     assert {each.split(" ")[1] for each in server.received} == {"/token", "/mcp"}
     assert not other.received
+
+
+def test_a_login_at_a_server_with_https_uses_https_only():
+    async def log_in_at_server():
+        config = ServerConfig(name="notes", url="https://notes.example/mcp", logins=NO_LOGINS, on_login=refuse_page)
+        request = httpx2.Request("POST", config.url)
+        headers = {"www-authenticate": 'Bearer resource_metadata="http://169.254.169.254/latest?key=1"'}
+        async with open_login(config) as login, aclosing(login.async_auth_flow(request)) as flow:
+            assert await anext(flow) is request
+            await flow.asend(httpx2.Response(401, headers=headers, request=request))
+
+    with pytest.raises(
+        ServerFailed, match=r"notes names http://169\.254\.169\.254/latest for its logins, which is no https"
+    ):
+        asyncio.run(log_in_at_server())
+
+
+class NoLogins:
+    def load(self):
+        return None
+
+    def save(self, login, /):
+        raise AssertionError("there is nothing to save")
+
+
+NO_LOGINS = NoLogins()
