@@ -85,7 +85,7 @@ def format_arguments(call: ToolCall) -> str:
 
 def format_quotation(fact: CallQuoted) -> str:
     """Say where a quoted call stands, for a user who may be asked to approve it."""
-    place = f"the result of {escape_line(fact.tool or fact.result_id)}" if fact.result_id else "an attachment"
+    place = f"the result of {escape_controls(fact.tool or fact.result_id)}" if fact.result_id else "an attachment"
     return f"this call is quoted, and runs only if you approve it: it stands word for word in {place}"
 
 

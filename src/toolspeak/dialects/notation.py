@@ -1,7 +1,6 @@
 """What the notations of TypeScript and Python share: names, literals, and what a schema says beside its types."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -15,26 +14,17 @@ BOUNDS = {
 }  # fmt: skip
 """Keywords that no type expresses, in words for the model."""
 
-_LINE_BREAKS = re.compile(r"[\x7f-\x9f\u2028\u2029]")  # which JSON leaves as they are
-_NO_NAME = re.compile(r"[^\w.$@\[\]<>-]")
-
 
 def note(schema: Schema) -> str:
     """Return what a schema says beside its type: its description, and its bounds in words."""
-    words = [text.format(one_line(schema[key])) for key, text in BOUNDS.items() if key in schema]
+    words = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
     for option in schema.get("anyOf", ()):
-        words += [text.format(one_line(option[key])) for key, text in BOUNDS.items() if key in option]
+        words += [text.format(option[key]) for key, text in BOUNDS.items() if key in option]
     about = " ".join(str(schema.get("description", "")).split())
     bounds = ", ".join(words)
     if not bounds:
         return about
     return f"{about.rstrip('.')} ({bounds})" if about else bounds
-
-
-def one_line(value: Any) -> str:
-    """Return a value as text that ends no line: a schema may be a stranger's, and each line is a tool's."""
-    text = str(value)
-    return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
 def default_of(schema: Schema) -> str | None:
@@ -46,8 +36,7 @@ def default_of(schema: Schema) -> str | None:
 
 def literal(value: Any) -> str:
     """Return a value as JSON, on one line."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isprintable() else _LINE_BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def is_optional(schema: Schema, name: str) -> bool:
@@ -61,13 +50,8 @@ def parameters_of(schema: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def definition_name(ref: str) -> str:
-    """Return the name of the definition that a `$ref` points to, or that has this name, as one word."""
-    return _NO_NAME.sub("_", ref.rpartition("/")[2])
-
-
-def bare_key(name: str) -> str:
-    """Return the name of a parameter as it is if it is one word, and otherwise in quotes."""
-    return literal(name) if _NO_NAME.search(name) else name
+    """Return the name of the definition that a `$ref` points to."""
+    return ref.rpartition("/")[2]
 
 
 def without_null(schema: Schema) -> Schema:

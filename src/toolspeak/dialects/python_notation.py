@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from toolspeak.dialects.notation import (
-    bare_key,
     definition_name,
     identifier,
     is_optional,
@@ -28,30 +27,25 @@ def format_tools(specs: Sequence[ToolSpec]) -> str:
 
 def _format_stub(spec: ToolSpec) -> str:
     schema = spec.parameters
-    types = "".join(f"{definition_name(name)} = {_format_type(sub)}\n" for name, sub in schema.get("$defs", {}).items())
+    types = "".join(f"{name} = {_format_type(sub)}\n" for name, sub in schema.get("$defs", {}).items())
     parameters = ", ".join(_format_parameter(schema, name, sub) for name, sub in parameters_of(schema))
     parameters = f"*, {parameters}" if parameters else ""  # shown that only keywords are allowed, models write keywords
     returns = f" -> {_format_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     head = f"{types}def {identifier(spec.name)}({parameters}){returns}:"
-    notes = [(bare_key(name), note(sub)) for name, sub in parameters_of(schema)]
-    documented = [f"    {name}: {_keep_open(text)}" for name, text in notes if text]
-    about = _keep_open(spec.description.strip())
+    notes = [(name, note(sub)) for name, sub in parameters_of(schema)]
+    documented = [f"    {name}: {text}" for name, text in notes if text]
+    about = spec.description.strip().replace('"""', "'''")
     body = [f'  """{about}'] if about else ['  """']
     if documented:
         body += ["  Args:", *documented, '  """']
     else:
         body[0] += '"""'
-    return "\n".join([head, *("\n  ".join(text.splitlines()) for text in body)])
-
-
-def _keep_open(text: str) -> str:
-    """Return a text that does not end the docstring that it stands in."""
-    return text.replace('"""', "'''")
+    return "\n".join([head, *("\n  ".join(line.split("\n")) for line in body)])
 
 
 def _format_parameter(schema: Schema, name: str, sub: Schema) -> str:
     optional = is_optional(schema, name)
-    text = f"{bare_key(name)}: {_format_type(without_null(sub) if optional and sub.get('default') is None else sub)}"
+    text = f"{name}: {_format_type(without_null(sub) if optional and sub.get('default') is None else sub)}"
     if not optional:
         return text
     return f"{text} = {format_value(sub['default'])}" if sub.get("default") is not None else f"{text} = None"

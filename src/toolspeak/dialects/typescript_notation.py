@@ -30,8 +30,7 @@ def format_tools(specs: Sequence[ToolSpec]) -> str:
 
 def _format_signature(spec: ToolSpec) -> str:
     types = "".join(
-        f"type {definition_name(name)} = {format_type(schema)}\n"
-        for name, schema in spec.parameters.get("$defs", {}).items()
+        f"type {name} = {format_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items()
     )
     about = _format_comment(spec.description)
     head = f"{types}{about}\n{identifier(spec.name)}(" if about else f"{types}{identifier(spec.name)}("
@@ -41,7 +40,7 @@ def _format_signature(spec: ToolSpec) -> str:
 
 
 def _format_comment(text: str) -> str:
-    lines = [line.strip() for line in text.strip().replace("*/", "* /").splitlines()]
+    lines = [line.strip() for line in text.strip().replace("*/", "* /").split("\n")]
     return "/** {} */".format("\n * ".join(lines)) if text.strip() else ""
 
 
