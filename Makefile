@@ -115,9 +115,9 @@ bench-full: setup ## the same with all peers and more repetitions
 
 adapter-data: OUT ?= training/out
 adapter-data: setup ## write what an adapter is trained on and measured with, to OUT; QUESTIONS=… MEASURE=… take files of yours
-	$(BIN)/python training/make_pairs.py $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
-	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf $(OUT) --only-train --runs $(if $(QUESTIONS),your-tools,NAME)'
-	@echo 'then here: $(BIN)/$(if $(MEASURE),toolspeak eval --suite $(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,python training/scores.py $(OUT)/NAME.jsonl.gz)'
+	$(BIN)/python training pairs $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
+	@echo 'then here: $(BIN)/toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many

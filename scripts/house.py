@@ -22,7 +22,7 @@ LIMITS = {
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 5_900,
+    "lines of Python in training/": 4_950,
 }
 
 

@@ -1,23 +1,19 @@
 """Loads the weights of a GGUF file into torch, in bfloat16, and answers prompts in batches, greedily."""
 
-import gzip
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from examples import LENGTH_MULTIPLE, encode
+from examples import LENGTH_MULTIPLE, encode, split_by_tokens
+from files import write_rows
 from torch.nn import functional
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
-
-COMPACTION_STEPS = 8
-"""After so many tokens, the answers that have ended are taken out of a batch, if they are many."""
-
+COMPACTION_STEPS = 8  # after so many tokens, the answers that have ended are taken out of a batch, if they are many
 COMPACTION_SHARE = 0.2
 
 
@@ -81,34 +77,46 @@ def answer_all(
     A prompt has `id` and `prompt`, and `shown`, which is written back. An answer is cut after `max_tokens`;
     a batch has at most `batch_tokens`, answers included.
     """
-    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
-    encoded = sorted(((encode(tokenizer, each["prompt"]), each) for each in prompts), key=lambda pair: len(pair[0]))
+    encoded = [encode(tokenizer, each["prompt"]) for each in prompts]
     began = time.time()
-    for batch in split_batches(encoded, max_tokens, batch_tokens):
-        answers = answer_batch(model, [tokens for tokens, _ in batch], stops, max_tokens)
-        with gzip.open(path, "at", encoding="utf-8") as file:
-            for (tokens, prompt), answer in zip(batch, answers, strict=True):
-                row = {
-                    "id": prompt["id"],
-                    "text": tokenizer.decode(answer, skip_special_tokens=True),
-                    "prompt_tokens": len(tokens),
-                    "answer_tokens": len(answer),
-                    "shown": prompt.get("shown", ""),
-                }
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    for batch in answer_batches(model, tokenizer, encoded, max_tokens, batch_tokens):
+        rows = [
+            {
+                "id": prompts[place]["id"],
+                "text": tokenizer.decode(answer, skip_special_tokens=True),
+                "prompt_tokens": len(encoded[place]),
+                "answer_tokens": len(answer),
+                "shown": prompts[place].get("shown", ""),
+            }
+            for place, answer in batch.items()
+        ]
+        write_rows(path, rows, mode="at")
     report(f"{len(encoded)} answers in {time.time() - began:.0f} s, in {path.name}")
 
 
-def split_batches(rows: Sequence[tuple[list[int], Any]], max_tokens: int, budget: int) -> Iterator[list[Any]]:
-    """Split rows, which are sorted by length, into batches of at most so many tokens, answers included."""
-    batch: list[Any] = []
-    for row in rows:
-        if batch and (len(row[0]) + max_tokens) * (len(batch) + 1) > budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def answer_prompts(
+    model: Any, tokenizer: Any, prompts: Sequence[str], *, width: int, max_tokens: int, batch_tokens: int
+) -> list[tuple[str, bool] | None]:
+    """Return the answers to prompts, and whether they were cut; None where both would have more than `width` tokens."""
+    encoded = [encode(tokenizer, each) for each in prompts]
+    fitting = [place for place, tokens in enumerate(encoded) if len(tokens) + max_tokens < width]
+    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    found: list[tuple[str, bool] | None] = [None] * len(prompts)
+    for batch in answer_batches(model, tokenizer, [encoded[place] for place in fitting], max_tokens, batch_tokens):
+        for place, answer in batch.items():
+            text = tokenizer.decode(answer, skip_special_tokens=True)
+            found[fitting[place]] = text, answer[-1] not in stops
+    return found
+
+
+def answer_batches(
+    model: Any, tokenizer: Any, prompts: Sequence[list[int]], max_tokens: int, batch_tokens: int
+) -> Iterator[dict[int, list[int]]]:
+    """Yield the tokens of answers by the places of their prompts, those of similar length together."""
+    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    for batch in split_by_tokens(range(len(prompts)), lambda place: len(prompts[place]) + max_tokens, batch_tokens):
+        answers = answer_batch(model, [prompts[place] for place in batch], stops, max_tokens)
+        yield dict(zip(batch, answers, strict=True))
 
 
 @torch.inference_mode()

@@ -1,23 +1,20 @@
-"""Asks llama.cpp on this machine what a GPU was asked, and compares: `python training/beside_gpu.py ANSWERS.jsonl.gz`.
+"""Asks llama.cpp on this machine what a GPU was asked, and compares: `python training beside-gpu ANSWERS.jsonl.gz`.
 
-`ANSWERS` are the answers of `run.py` with an adapter (or, with `--adapter none`, without one). A hundred of its
-questions in `python` are drawn with the seed of the settings: twelve of each category of `bfcl`, from the sample that
-is always answered, and four each about ten sets of tools of `field`. Both answers to a question are judged by
+`ANSWERS` are those of `python training train` with an adapter (or, with `--adapter none`, without one). A hundred of
+its questions in `python` are drawn with the seed of the settings: twelve of each category of `bfcl`, from the sample
+that is always answered, and four each about ten sets of tools of `field`. Both answers to a question are judged by
 toolspeak's own judge. The same weights are used in 16 bits there and as they are here, so single answers differ;
 `MAX_DIFFERENT` of a hundred may be judged differently. Answers of this machine are kept in a file, and those that are
 there are not asked for again.
 """
 
-import argparse
-import asyncio
 import random
-import sys
 import time
-import tomllib
 from contextlib import aclosing
 from pathlib import Path
 
-from make_pairs import BFCL_SAMPLE, SETTINGS
+from files import read_settings
+from make_pairs import BFCL_SAMPLE
 
 from toolspeak.lab.files import ResultsFile, read_answers
 from toolspeak.lab.suites import load_suite
@@ -51,20 +48,23 @@ def draw_trials(seed: int) -> list[Trial]:
     return [each for each in (*sample, *trials) if each.id in chosen]
 
 
-async def ask(trials: list[Trial], model: EmbeddedModel, path: Path) -> None:
-    """Ask the model the questions that are not answered in the file."""
-    waiting = find_unanswered(trials, read_answers(path) if path.exists() else [])
-    began = time.time()
-    with ResultsFile(path) as file:
-        async with aclosing(TrialRunner(model).run(waiting)) as answers:
-            number = 0
-            async for trial, answer in answers:
+async def compare_machines(answers: Path, adapter: str, weights: Path, kept: Path) -> bool:
+    """Ask the questions that are not answered in the file `kept`; return whether too many are judged differently."""
+    trials = draw_trials(read_settings()["seed"])
+    used = None if adapter == "none" else Adapter(path=Path(adapter).resolve())
+    runner = TrialRunner(EmbeddedModel(weights, dialect=DIALECT, adapter=used))
+    waiting = find_unanswered(trials, read_answers(kept) if kept.exists() else [])
+    began, number = time.time(), 0
+    with ResultsFile(kept) as file:
+        async with aclosing(runner.run(waiting)) as found:
+            async for trial, answer in found:
                 number += 1
                 file.add(trial.judge(answer))
                 print(f"{number} of {len(waiting)}, {time.time() - began:.0f} s: {trial.id}", flush=True)
+    return print_comparison(trials, kept, answers) > MAX_DIFFERENT
 
 
-def compare(trials: list[Trial], here: Path, there: Path) -> int:
+def print_comparison(trials: list[Trial], here: Path, there: Path) -> int:
     """Print how the answers of both machines are judged; return how many are judged differently."""
     ours = {answer.id: answer for answer in read_answers(here)}
     theirs = {answer.id: answer for answer in read_answers(there)}
@@ -87,22 +87,3 @@ def compare(trials: list[Trial], here: Path, there: Path) -> int:
     print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT} of {len(trials)})")
     print("\n".join(different))
     return len(different)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("answers", type=Path, help="the answers of the GPU")
-    parser.add_argument("--adapter", required=True, help="the GGUF file of the adapter, or none")
-    parser.add_argument("--weights", type=Path, required=True, help="the GGUF file of the model")
-    parser.add_argument(
-        "--kept", type=Path, default=Path("training/out/beside-gpu.jsonl"), help="the answers of llama.cpp"
-    )
-    options = parser.parse_args()
-    trials = draw_trials(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["seed"])
-    adapter = None if options.adapter == "none" else Adapter(path=Path(options.adapter).resolve())
-    asyncio.run(ask(trials, EmbeddedModel(options.weights, dialect=DIALECT, adapter=adapter), options.kept))
-    sys.exit(compare(trials, options.kept, options.answers) > MAX_DIFFERENT)
-
-
-if __name__ == "__main__":
-    main()

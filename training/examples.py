@@ -7,23 +7,19 @@ its question followed the system message at once. So a row gives the same losses
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-IGNORED = -100
-"""The label of a token that is not part of an answer."""
+T = TypeVar("T")
 
+IGNORED = -100  # the label of a token that is not part of an answer
 SYSTEM_SEGMENT = 0
 PADDING_SEGMENT = -1
-
-LENGTH_MULTIPLE = 8
-"""Rows are padded to a multiple of so many tokens: the attention kernels need it for their mask."""
-
-SORTED_STEPS = 8
-"""The rows of so many steps are sorted by length before they are divided, so that little is padded."""
+LENGTH_MULTIPLE = 8  # rows are padded to a multiple of so many tokens: the attention kernels need it for their mask
+SORTED_STEPS = 8  # the rows of so many steps are sorted by length before they are divided, so that little is padded
 
 
 @dataclass(frozen=True)
@@ -78,11 +74,11 @@ def split_steps(rows: Sequence[Row], examples_per_step: int, rng: random.Random)
         yield from steps
 
 
-def split_by_tokens(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
-    """Split rows so that each part has at most so many tokens when it is padded."""
-    part: list[Row] = []
-    for row in sorted(rows, key=lambda row: len(row.tokens)):
-        if part and len(row.tokens) * (len(part) + 1) > most:
+def split_by_tokens(rows: Iterable[T], count: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Split rows so that each part has at most so many tokens when it is padded; a row that has more is alone."""
+    part: list[T] = []
+    for row in sorted(rows, key=count):
+        if part and count(row) * (len(part) + 1) > most:
             yield part
             part = []
         part.append(row)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import gguf
 import torch
@@ -106,11 +107,6 @@ class Adapter:
         return found
 
 
-def write_gguf(path: Path, adapter: Adapter, *, architecture: str, name: str) -> None:
-    """Write an adapter as llama.cpp reads it."""
-    write_matrices(path, adapter.matrices(), alpha=adapter.alpha, architecture=architecture, name=name)
-
-
 def read_gguf(path: Path, adapter: Adapter) -> None:
     """Fill an adapter from the file that `write_gguf` wrote."""
     found = read_matrices(path)
@@ -119,10 +115,21 @@ def read_gguf(path: Path, adapter: Adapter) -> None:
             matrix.copy_(found[key])
 
 
-def write_matrices(
-    path: Path, matrices: Mapping[str, torch.Tensor], *, alpha: float, architecture: str, name: str
-) -> None:
-    """Write the matrices of an adapter, by their names in a GGUF file, in 16 bits."""
+@contextmanager
+def use_adapter(model: nn.Module, path: Path | None, settings: Mapping[str, Any]) -> Generator[None]:
+    """Let the model answer with the adapter of a file, if there is one."""
+    if path is None:
+        yield
+        return
+    adapter = Adapter(model, settings["layers"], rank=settings["rank"], alpha=settings["alpha"], seed=0)
+    read_gguf(path, adapter)
+    with adapter.merged():
+        yield
+    adapter.remove()
+
+
+def write_gguf(path: Path, matrices: Mapping[str, torch.Tensor], *, alpha: float, architecture: str, name: str) -> None:
+    """Write the matrices of an adapter, by their names, as llama.cpp reads them, in 16 bits."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_type(gguf.GGUFType.ADAPTER)
     writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
@@ -150,7 +157,7 @@ def average(paths: Sequence[Path], out: Path, *, alpha: float, architecture: str
         parts = [(each[f"{layer}_a"].float(), each[f"{layer}_b"].float()) for each in adapters]
         matrices[f"{layer}_a"], matrices[f"{layer}_b"], share = average_layer(parts)
         shares.append(share)
-    write_matrices(out, matrices, alpha=alpha, architecture=architecture, name=name)
+    write_gguf(out, matrices, alpha=alpha, architecture=architecture, name=name)
     return sum(shares) / len(shares)
 
 

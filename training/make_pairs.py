@@ -1,4 +1,4 @@
-"""Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
+"""Writes what a model is trained on and measured with: `python training pairs FOLDER`.
 
 `FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
 `composing` composes, those of `programs.jsonl`, those of `plain.txt`, which no tool serves, and those that follow a
@@ -19,26 +19,20 @@ and nothing else: this is how a model learns the tools of one program.
 `FOLDER/built-in.gguf` is the adapter of the package, from which a training can go on.
 """
 
-import argparse
-import gzip
-import hashlib
-import json
 import random
 import re
 import shutil
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from composing.omissions import write_omissions
-from composing.selections import write_selections
-from composing.sums import write_sums
-from composing.times import write_times
-from composing.topics import write_composed
+from composing import omissions, selections, spoken, topics
+from composing.tables import write_lines
+from files import rank, read_settings, write_rows
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips, write_answer
@@ -53,37 +47,25 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Call, Message, ToolCall, assistant, user
 from toolspeak.values.spec import ToolSpec
 
-SETTINGS = Path(__file__).with_name("settings.toml")
-PLAIN = Path(__file__).with_name("plain.txt")
-PROGRAMS = Path(__file__).with_name("programs.jsonl")
-HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
-COMPOSERS = {
-    "composed": write_composed,
-    "omissions": write_omissions,
-    "selections": write_selections,
-    "sums": write_sums,
-    "times": write_times,
+HERE = Path(__file__).parent
+COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
+    "composed": topics.compose,
+    "omissions": omissions.compose,
+    "selections": selections.compose,
+    "sums": partial(spoken.compose, spoken.SUMS),
+    "times": partial(spoken.compose, spoken.TIMES),
 }
-"""What composes questions, by the names of the files that it writes."""
+"""What composes the lines of suites of a seed, by the names of their files."""
 
-TALK = Path(__file__).with_name("talk.jsonl")
-
-BUILT_IN_NAME = "built-in.gguf"
-"""The copy of the adapter of the package."""
-
+BUILT_IN_NAME = "built-in.gguf"  # the copy of the adapter of the package
 SYSTEM_END = "<|im_end|>\n"
-
-PLAIN_PER_SET = 3
-"""How many questions of `plain.txt` are asked with a set of tools."""
+PLAIN_PER_SET = 3  # how many questions of `plain.txt` are asked with a set of tools
 
 FEWER_TOOLS_GROUP = 2
 """How many questions share a prompt from which tools are left out: the tools of each of them must stay."""
 
-MAX_TOOLS = 16
-"""The number of tools up to which those of another set are added."""
-
-BFCL_SAMPLE = 100
-"""The questions of each category of BFCL in the sample; the others are in a file of their own."""
+MAX_TOOLS = 16  # the number of tools up to which those of another set are added
+BFCL_SAMPLE = 100  # the questions of each category of BFCL in the sample; the others are in a file of their own
 
 
 def make_target(question: Question, dialect_name: str) -> str:
@@ -148,7 +130,6 @@ def make_groups(
     suite: Suite,
     settings: Mapping[str, Any],
     rng: random.Random,
-    *,
     turns: int | None = None,
     offering: Suite | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -158,19 +139,23 @@ def make_groups(
     """
     turns = turns or settings["turns"]
     toolsets = split_toolsets(suite.questions)
-    offers = list({id(each.tools): each.tools for each in (offering or suite).questions}.values())
+    offers = list_toolsets(offering or suite)
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
         for place, questions in enumerate(toolsets):
-            rank = rank_toolset(questions[0].tools)
             for name in settings["dialects"][(place + epoch) % turns :: turns]:
                 shuffled = rng.sample(questions, len(questions))
                 for group in vary_groups(shuffled, offers, rng) if is_varied else [shuffled]:
                     for start in range(0, len(group), settings["group_size"]):
-                        tools = tuple(rng.sample(group[0].tools, len(group[0].tools)))
-                        chosen = [replace(each, tools=tools) for each in group[start : start + settings["group_size"]]]
-                        made = make_group(suite, chosen, name)
-                        yield {"epoch": epoch, "source": suite.name, "toolset_rank": rank, **made}
+                        tools = rng.sample(group[0].tools, len(group[0].tools))
+                        chosen = offer(group[start : start + settings["group_size"]], tools)
+                        trials = [Trial(suite=suite, question=each, dialect=name) for each in chosen]
+                        prompts = [(render_qwen(trial.render()), trial.question) for trial in trials]
+                        yield make_group(prompts, name, epoch, suite.name, questions[0].tools)
+
+
+def offer(questions: Sequence[Question], tools: Sequence[ToolSpec]) -> list[Question]:
+    return [replace(each, tools=tuple(tools)) for each in questions]
 
 
 def split_toolsets(questions: Sequence[Question]) -> list[list[Question]]:
@@ -220,17 +205,10 @@ def called_names(question: Question) -> set[str]:
     return earlier | {each.name for each in question.expected}
 
 
-def offer(questions: Sequence[Question], tools: Sequence[ToolSpec]) -> list[Question]:
-    return [replace(each, tools=tuple(tools)) for each in questions]
-
-
-def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -> dict[str, Any]:
-    """Return questions with the same tools, whose prompts begin with the same system message."""
-    trials = [Trial(suite=suite, question=each, dialect=dialect_name) for each in questions]
-    return gather([(render_qwen(trial.render()), trial.question) for trial in trials], dialect_name)
-
-
-def gather(prompts: Sequence[tuple[str, Question]], dialect_name: str) -> dict[str, Any]:
+def make_group(
+    prompts: Iterable[tuple[str, Question]], dialect_name: str, epoch: int, source: str, tools: Sequence[ToolSpec]
+) -> dict[str, Any]:
+    """Return the group of questions whose prompts begin with the same system message; the tools give it its rank."""
     systems: set[str] = set()
     examples: list[dict[str, str]] = []
     for prompt, question in prompts:
@@ -238,128 +216,99 @@ def gather(prompts: Sequence[tuple[str, Question]], dialect_name: str) -> dict[s
         systems.add(system + end)
         examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
     [system] = systems
-    return {"dialect": dialect_name, "system": system, "examples": examples}
+    names = ",".join(sorted(spec.name for spec in tools))
+    group = {"epoch": epoch, "source": source, "toolset_rank": rank(names)}
+    return {**group, "dialect": dialect_name, "system": system, "examples": examples}
 
 
 def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield questions with many tools, of which a budget lets some be shown; each turn is a group by itself."""
     for epoch, question in draw_questions(suite, settings, rng):
-        rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
-        for prompt, shown in show_turns(question, name, rng.choice(BUDGETS)):
-            made = gather([(prompt, shown)], name)
-            yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
+        name = rng.choice(settings["dialects"])
+        for shown in show_turns(question, name, rng.choice(BUDGETS)):
+            yield make_group([shown], name, epoch, "many-tools", question.tools)
 
 
 def make_slip_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield questions that follow a call that went wrong, each a group by itself."""
     for epoch, name, question in make_slips(suite, settings, rng):
         prompt = render_qwen(dialect(name).render(question.tools, question.messages))
-        made = gather([(prompt, question)], name)
-        yield {"epoch": epoch, "source": "slips", "toolset_rank": rank_toolset(question.tools), **made}
+        yield make_group([(prompt, question)], name, epoch, "slips", question.tools)
 
 
 def load_habits(suite: Suite) -> Suite:
     """Return the questions by hand that are for training only, as a suite like another one."""
-    questions = (question for path in HABITS for question in load_suite(str(path)).questions)
-    return replace(suite, name="habits", questions=tuple(questions))
+    suites = [load_suite(str(path)) for path in sorted(HERE.glob("habits-*.jsonl"))]
+    return replace(suite, name="habits", questions=tuple(each for suite in suites for each in suite.questions))
 
 
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
     """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
-    offers = list({id(each.tools): each.tools for each in suite.questions}.values())
-    lines = PLAIN.read_text(encoding="utf-8").splitlines()
-    chosen = rng.sample(offers, -(-len(lines) // PLAIN_PER_SET))
-    added = [
-        Question(
-            id=f"{PLAIN_PREFIX}{number:03}",
-            category="talk",
-            messages=(user(line),),
-            tools=chosen[number // PLAIN_PER_SET],
-            reply=line,
-        )
-        for number, line in enumerate(lines)
-    ]
+    lines = (HERE / "plain.txt").read_text(encoding="utf-8").splitlines()
+    chosen = rng.sample(list_toolsets(suite), -(-len(lines) // PLAIN_PER_SET))
+    added: list[Question] = []
+    for number, line in enumerate(lines):
+        name, tools = f"{PLAIN_PREFIX}{number:03}", chosen[number // PLAIN_PER_SET]
+        added.append(Question(id=name, category="talk", messages=(user(line),), tools=tools, reply=line))
     return replace(suite, questions=(*suite.questions, *added))
 
 
-def rank_toolset(tools: Sequence[ToolSpec]) -> float:
-    """Return a number between 0 and 1 that depends on the names of the tools alone."""
-    names = ",".join(sorted(spec.name for spec in tools))
-    return int(hashlib.sha256(names.encode()).hexdigest()[:8], 16) / 16**8
+def list_toolsets(suite: Suite) -> list[tuple[ToolSpec, ...]]:
+    return list({id(each.tools): each.tools for each in suite.questions}.values())
 
 
-def make_prompts(dialects: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the prompts to measure with; `part` says to which part of the measurement a prompt belongs."""
-    for trial in make_trials(load_suite("field"), dialects):
-        yield {**make_prompt(trial), "part": "field"}
-    for trial in make_trials(load_suite(str(TALK)), dialects):
-        yield {**make_prompt(trial), "part": "talk"}
-    if find_spec("bfcl_eval") is None:
-        return
-    suite = load_suite("bfcl")
-    sample = {trial.id for trial in make_trials(suite, dialects, limit=BFCL_SAMPLE, seed=seed)}
-    for trial in make_trials(suite, dialects):
-        yield {**make_prompt(trial), "part": "bfcl" if trial.id in sample else "bfcl-rest"}
-
-
-def make_prompt(trial: Trial) -> dict[str, Any]:
-    return {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash()}
-
-
-def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        return sum(file.write(json.dumps(row, ensure_ascii=False) + "\n") > 0 for row in rows)
+def draw_measured(dialects: Sequence[str], seed: int) -> Iterator[tuple[str, Trial]]:
+    """Yield the questions to measure with, each with the part of the measurement that it belongs to."""
+    for part, suite in (("field", load_suite("field")), ("talk", load_suite(str(HERE / "talk.jsonl")))):
+        yield from ((part, trial) for trial in make_trials(suite, dialects))
+    if find_spec("bfcl_eval") is not None:
+        suite = load_suite("bfcl")
+        sample = {trial.id for trial in make_trials(suite, dialects, limit=BFCL_SAMPLE, seed=seed)}
+        for trial in make_trials(suite, dialects):
+            yield "bfcl" if trial.id in sample else "bfcl-rest", trial
 
 
 def make_all(folder: Path) -> None:
     """Write all files."""
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     pairs, seed = settings["pairs"], settings["seed"]
     copy_adapter(folder)
     field = add_plain(load_suite("field-train"), random.Random(seed))
     habits = load_habits(field)
     by_hand = replace(field, questions=(*field.questions, *habits.questions))
     sources = [make_groups(each, pairs, random.Random(seed), offering=by_hand) for each in (field, habits)]
-    for name, write in COMPOSERS.items():
-        write(path := folder / f"{name}.jsonl", seed)
-        rng = random.Random(seed)
-        sources.append(make_groups(load_suite(str(path)), pairs, rng, turns=pairs["composed_turns"]))
+    for name, compose in COMPOSERS.items():
+        write_lines(path := folder / f"{name}.jsonl", compose(seed))
+        sources.append(make_groups(load_suite(str(path)), pairs, random.Random(seed), pairs["composed_turns"]))
     # With tools of the other suite, since to a request for code several tools of its own would be right.
-    sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=by_hand))
+    sources.append(make_groups(load_suite(str(HERE / "programs.jsonl")), pairs, random.Random(seed), offering=by_hand))
     sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
     sources.append(make_slip_groups(by_hand, pairs, random.Random(seed)))
-    groups = chain.from_iterable(sources)
     plain = (each for each in field.questions if each.id.startswith(PLAIN_PREFIX))
     own_prompts = ({"id": each.id, "prompt": render_qwen(Shown(messages=each.messages))} for each in plain)
-    write_files(folder, groups, own_prompts, make_prompts(pairs["dialects"], seed))
+    write_files(folder, chain.from_iterable(sources), own_prompts, draw_measured(pairs["dialects"], seed))
 
 
 def make_yours(folder: Path, questions: Path, measure: Path) -> None:
     """Write all files for the questions of one file, measured with those of another.
 
     Raises:
-        UsageError: A file cannot be used, or the folder holds adapters, which `run.py` would not train again.
+        UsageError: A file cannot be used, or the folder holds adapters, which are not trained again.
     """
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     pairs, seed = settings["pairs"], settings["seed"]
     if earlier := sorted(path.name for path in folder.glob("*.gguf") if path.name != BUILT_IN_NAME):
         raise UsageError(f"{folder} has {', '.join(earlier)} of an earlier training; take another folder, or delete it")
     if questions.resolve() == measure.resolve():
         raise UsageError(f"{questions} is to be trained on and to measure with; take different questions")
-    taught, measured = read_questions(questions), read_questions(measure)
-    for group in split_toolsets(taught.questions):
-        for question in group:
-            make_target(question, pairs["dialects"][0])
+    if missing := [path for path in (questions, measure) if not path.is_file()]:
+        raise UsageError(f"there is no file {missing[0]}")
+    taught, measured = load_suite(str(questions)), load_suite(str(measure))
+    for question in chain.from_iterable(split_toolsets(taught.questions)):
+        make_target(question, pairs["dialects"][0])
     copy_adapter(folder)
-    groups = make_groups(taught, pairs, random.Random(seed))
-    prompts = ({**make_prompt(trial), "part": "yours"} for trial in make_trials(measured, pairs["dialects"]))
-    write_files(folder, groups, (), prompts)
-
-
-def read_questions(path: Path) -> Suite:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}")
-    return load_suite(str(path))
+    trials = (("yours", trial) for trial in make_trials(measured, pairs["dialects"]))
+    write_files(folder, make_groups(taught, pairs, random.Random(seed)), (), trials)
 
 
 def copy_adapter(folder: Path) -> None:
@@ -371,29 +320,13 @@ def write_files(
     folder: Path,
     groups: Iterable[dict[str, Any]],
     own_prompts: Iterable[dict[str, Any]],
-    prompts: Iterable[dict[str, Any]],
+    measured: Iterable[tuple[str, Trial]],
 ) -> None:
+    """Write what is trained on, what the model answers before, and the prompts to measure with."""
+    prompts = (
+        {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash(), "part": part}
+        for part, trial in measured
+    )
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', own_prompts)} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', prompts)} prompts to measure with")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the files are written")
-    parser.add_argument("--questions", type=Path, help="train on the questions of this file alone")
-    parser.add_argument("--measure", type=Path, help="with --questions: measure with the questions of this file")
-    options = parser.parse_args()
-    if (options.questions is None) != (options.measure is None):
-        parser.error("--questions and --measure go together: one file to train on, another one to measure with")
-    try:
-        if options.questions:
-            make_yours(options.folder, options.questions, options.measure)
-        else:
-            make_all(options.folder)
-    except UsageError as error:
-        parser.exit(2, f"{error}\n")
-
-
-if __name__ == "__main__":
-    main()

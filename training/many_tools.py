@@ -35,8 +35,7 @@ BUDGETS = (700, 1_000, 1_500)
 CALLING = ("single", "several", "parallel", "nested", "messy")
 """The categories in which something is called in answer to one message. They are drawn equally often."""
 
-REFUSED_SHARE = 0.3
-"""The share of questions in which nothing is to be called."""
+REFUSED_SHARE = 0.3  # the share of questions in which nothing is to be called
 
 TWIN_LIKENESS = 0.5
 """Two tools are taken for twins if they share so much of the words of their names and first sentences."""
@@ -66,7 +65,7 @@ def draw_questions(suite: Suite, settings: Mapping[str, Any], rng: random.Random
 
 def find_twins(question: Question, words: Mapping[str, set[str]]) -> set[str]:
     """Return the names of the tools that have nearly the same words as one that is to be called."""
-    needed = [list_words(spec) for spec in _list_needed(question)]
+    needed = [list_words(spec) for spec in list_needed(question)]
     return {
         name
         for name, each in words.items()
@@ -101,81 +100,69 @@ def show_turns(question: Question, dialect_name: str, budget: int) -> Iterator[t
     There are two if a tool is to be searched: the second shows what was found.
     """
     find_tool = make_find_tool(question.tools)
-    state = _begin(question, question.messages, dialect_name, budget, find_tool)
-    listed = _name_listed(state, dialect_name, budget)
-    queries = dict.fromkeys(_describe(spec) for spec in _list_needed(question) if spec.name not in listed)
+    search_tools = (make_help_tool(question.tools), find_tool)
+    needed, chosen = list_needed(question), dialect(dialect_name)
+
+    def begin(messages: Sequence[Message]) -> State:
+        started = RunStarted(
+            run_id="",
+            model="",
+            dialect=dialect_name,
+            messages=tuple(messages),
+            in_text=chosen.in_text,
+            tool_budget=budget,
+            search_tools=tuple(tool.name for tool in search_tools),
+        )
+        return reduce(initial_state((*question.tools, *search_tools)), started)
+
+    def render(state: State) -> str:
+        [ask] = [action for action in decide(state) if isinstance(action, AskModel)]
+        return render_qwen(render_request(state, chosen, ask))
+
+    state = begin(question.messages)
+    view, _ = view_run_tools(state, chosen, state.run, budget)
+    listed = {spec.name for spec in view.listed}
+    queries = list(dict.fromkeys(describe(spec) for spec in needed if spec.name not in listed))
     if find_tool.name in listed and is_refusal(question):
-        queries = {_list_request_words(question): None}
+        queries = [list_request_words(question)]
     elif queries:
         searches = tuple(ExpectedCall(name=find_tool.name, arguments={QUERY: [each]}, optional={}) for each in queries)
-        yield _render(state, dialect_name), replace(question, tools=(*question.tools, find_tool), expected=searches)
-    found = {name for query in queries for name in find_names(question.tools, query)}
-    if _name_needed(question) <= listed | found:
-        messages = (*question.messages, *_search(question.tools, find_tool, queries))
-        yield _render(_begin(question, messages, dialect_name, budget, find_tool), dialect_name), question
+        yield render(state), replace(question, tools=(*question.tools, find_tool), expected=searches)
+    found = {query: find_names(question.tools, query) for query in queries}
+    if {spec.name for spec in needed} <= listed.union(*found.values()):
+        yield render(begin([*question.messages, *search(find_tool, found)])), question
 
 
-def _name_listed(state: State, dialect_name: str, budget: int) -> set[str]:
-    """Return the names of the tools at the beginning of the prompt."""
-    if state.run is None:
-        return set()
-    view, _ = view_run_tools(state, dialect(dialect_name), state.run, budget)
-    return {spec.name for spec in view.listed}
-
-
-def _begin(
-    question: Question, messages: Sequence[Message], dialect_name: str, budget: int, find_tool: ToolSpec
-) -> State:
-    search_tools = (make_help_tool(question.tools), find_tool)
-    started = RunStarted(
-        run_id="",
-        model="",
-        dialect=dialect_name,
-        messages=tuple(messages),
-        in_text=dialect(dialect_name).in_text,
-        tool_budget=budget,
-        search_tools=tuple(tool.name for tool in search_tools),
-    )
-    return reduce(initial_state((*question.tools, *search_tools)), started)
-
-
-def _render(state: State, dialect_name: str) -> str:
-    [ask] = [action for action in decide(state) if isinstance(action, AskModel)]
-    return render_qwen(render_request(state, dialect(dialect_name), ask))
-
-
-def _search(tools: Sequence[ToolSpec], find_tool: ToolSpec, queries: Mapping[str, None]) -> list[Message]:
-    """Return the calls that search, if there are any, and what they return."""
+def search(find_tool: ToolSpec, found: Mapping[str, Sequence[str]]) -> list[Message]:
+    """Return the calls that search, if there are any, and what they return: the names by the words that find them."""
     calls = [
         ToolCall(id=f"call_1_{place}", name=find_tool.name, arguments={QUERY: query})
-        for place, query in enumerate(queries, 1)
+        for place, query in enumerate(found, 1)
     ]
-    found = [Text(text=say_found(find_names(tools, query))) for query in queries]
-    results = [Result(call_id=call.id, content=(each,)) for call, each in zip(calls, found, strict=True)]
+    results = [
+        Result(call_id=call.id, content=(Text(text=say_found(names)),))
+        for call, names in zip(calls, found.values(), strict=True)
+    ]
     asked = Message(role="assistant", parts=tuple(Call(call=call) for call in calls))
     return [asked, Message(role="tool", parts=tuple(results))] if calls else []
 
 
-def _name_needed(question: Question) -> set[str]:
-    return {each.name for each in question.expected}
-
-
-def _list_needed(question: Question) -> Sequence[ToolSpec]:
-    names = _name_needed(question)
+def list_needed(question: Question) -> list[ToolSpec]:
+    names = {each.name for each in question.expected}
     return [spec for spec in question.tools if spec.name in names]
 
 
 def list_words(spec: ToolSpec) -> set[str]:
     """Return the words of a tool's name and of the first sentence of its description."""
-    return set(filter(is_telling, split_words(f"{spec.name} {_describe(spec)}")))
+    return set(filter(is_telling, split_words(f"{spec.name} {describe(spec)}")))
 
 
-def _list_request_words(question: Question) -> str:
+def list_request_words(question: Question) -> str:
     """Return the first words of a request that tell what it is about."""
     words = question.messages[-1].text.lower().split()
     return " ".join(word.strip(".,!?") for word in words if is_telling(word.strip(".,!?")))[:80]
 
 
-def _describe(spec: ToolSpec) -> str:
+def describe(spec: ToolSpec) -> str:
     """Return what a tool does in a few words, as one would search for it."""
     return spec.description.partition(".")[0].partition(";")[0][:80].lower()

@@ -1,4 +1,4 @@
-"""Conversations of several turns, with calls that are run: `python training/multi_turn.py play MODEL.gguf FOLDER`.
+"""Conversations of several turns, with calls that are run: `python training play MODEL.gguf FOLDER`.
 
 The conversations are BFCL's (`multi_turn_base`). The package `bfcl-eval` has classes that stand in for file systems,
 cars, brokers and others, each with a state. Calls are run on their objects. After each turn of the user, its judge
@@ -12,23 +12,22 @@ when a run ends. A turn of the user is a run. If the model still calls after `MA
 there and counts as wrong, as in BFCL.
 
 `FOLDER/multi-turn-NAME.jsonl.gz` then has a line for each conversation, for each run NAME of `settings.toml` that was
-asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training/multi_turn.py score FILES` judges
-them. The first command needs a GPU, and neither needs anything of toolspeak's dependencies.
+asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training score FILES` judges them. The
+first command needs a GPU, and neither needs anything of toolspeak's dependencies.
 """
 
 import argparse
-import gzip
 import hashlib
 import json
-import math
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import count
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+
+from files import read_rows, read_settings, write_rows
 
 from toolspeak.dialects import dialect
 from toolspeak.lab.bfcl import convert_function, find_package
@@ -51,23 +50,16 @@ from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall, ToolResult, user
 from toolspeak.values.spec import ToolSpec
 
-MAX_STEPS = 12
-"""The most messages of the model in one turn of the user."""
-
-DIALECTS = ("python", "typescript")
-
-SETTINGS = Path(__file__).with_name("settings.toml")
+MAX_STEPS = 12  # the most messages of the model in one turn of the user
 
 Half = Literal["tuned", "reported"]
 
-ERROR_START = "Error during execution: "
-"""What BFCL writes before the text of an error that a function raised."""
+ERROR_START = "Error during execution: "  # what BFCL writes before the text of an error that a function raised
 
 Steps = Sequence[Sequence[Sequence[str]]]
 """The calls of a conversation: for each turn of the user, for each message of the model, the calls that were run."""
 
-_checks = count(1)
-"""BFCL keeps its objects by a name, so each check needs another."""
+_checks = count(1)  # BFCL keeps its objects by a name, so each check needs another
 
 
 @dataclass(frozen=True)
@@ -81,15 +73,6 @@ class Script:
     row: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Whether state and results were right after each turn, whether the whole is right in BFCL, and why not."""
-
-    turns: tuple[bool, ...]
-    whole: bool
-    why: str = ""
-
-
 def load_scripts(half: Half) -> list[Script]:
     """Load the conversations of a half, in an order that depends on their ids alone."""
     from bfcl_eval.constants.executable_backend_config import MULTI_TURN_FUNC_DOC_FILE_MAPPING as DOC_FILES
@@ -99,13 +82,15 @@ def load_scripts(half: Half) -> list[Script]:
     truths = _read_lines(data / "possible_answer" / "BFCL_v4_multi_turn_base.json")
     right = {row["id"]: row["ground_truth"] for row in truths}
     docs = {name: _read_lines(data / "multi_turn_func_doc" / file) for name, file in DOC_FILES.items()}
+    tools = {name: list(map(convert_function, functions)) for name, functions in docs.items()}
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
     middle = len(rows) // 2
     return [
         Script(
             id=row["id"],
             requests=tuple(message["content"] for turn in row["question"] for message in turn),
-            tools=_make_tools([doc for name in row["involved_classes"] for doc in docs[name]]),
+            # They change one state, so calls run one after the other.
+            tools=tuple(replace(each, sequential=True) for name in row["involved_classes"] for each in tools[name]),
             truth=tuple(map(tuple, right[row["id"]])),
             row=row,
         )
@@ -113,46 +98,8 @@ def load_scripts(half: Half) -> list[Script]:
     ]
 
 
-def _make_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
-    """Convert functions to tools. They change one state, so calls run one after the other."""
-    return tuple(replace(convert_function(function), sequential=True) for function in functions)
-
-
 def _read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-class World:
-    """The objects that the calls of one conversation are run on."""
-
-    def __init__(self, script: Script, name: str) -> None:
-        self._script = script
-        self._name = f"{name}_{next(_checks)}"
-        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in script.tools}
-
-    def run(self, call: ToolCall, results: Mapping[str, ToolResult]) -> tuple[ToolResult, str | None]:
-        """Run a call; return its result, and the call as BFCL writes it, or None if it could not be run."""
-        if call.name not in self._checkers:
-            return ToolResult(call_id=call.id, error=f"there is no tool {call.name}", ran=False), None
-        try:
-            resolved = resolve_references(call.arguments, results)
-            arguments = self._checkers[call.name].validate(resolved)
-        except (InvalidArguments, BrokenReference) as error:
-            return ToolResult(call_id=call.id, error=str(error), ran=False), None
-        code = f"{call.name}(**{arguments!r})"
-        [text] = run_code([code], self._script, self._name)[0]
-        if text.startswith(ERROR_START):
-            return ToolResult(call_id=call.id, error=text.removeprefix(ERROR_START)), code
-        return ToolResult(call_id=call.id, output=_read_output(text)), code
-
-
-def _read_output(text: str) -> Any:
-    """Return what a function returned: most return a dict, which BFCL writes as JSON."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return text
-    return found if isinstance(found, dict) else text
 
 
 def run_code(codes: Sequence[str], script: Script, name: str) -> tuple[list[str], dict[str, Any]]:
@@ -163,24 +110,12 @@ def run_code(codes: Sequence[str], script: Script, name: str) -> tuple[list[str]
     return execute_multi_turn_func_call(list(codes), row["initial_config"], row["involved_classes"], name, script.id)
 
 
-def judge(script: Script, steps: Steps) -> Mark:
-    """Judge a conversation by BFCL's checker. Turns that were not reached are wrong."""
-    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import multi_turn_checker
+def judge(script: Script, steps: Steps) -> list[bool]:
+    """Judge each turn as BFCL's checker does, which itself ends with the first that is wrong.
 
-    turns = judge_turns(script, steps)
-    if len(steps) < len(script.truth):
-        return Mark(turns=turns, whole=False, why="the conversation was ended before its last turn")
-    decoded = [[list(step) for step in turn if step] for turn in steps]
-    truth = [list(turn) for turn in script.truth]
-    found = multi_turn_checker(decoded, truth, dict(script.row), "multi_turn_base", f"judge_{next(_checks)}")
-    if found["valid"] is not all(turns):
-        raise AssertionError(f"{script.id}: turn by turn {turns}, and as a whole {found}")
-    return Mark(turns=turns, whole=found["valid"], why=str(found.get("error_message", "")))
-
-
-def judge_turns(script: Script, steps: Steps) -> tuple[bool, ...]:
-    """Judge each turn as the checker does, which itself ends with the first that is wrong."""
-    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import response_checker, state_checker
+    A conversation is right if all of its turns are, as the checker says too. Turns that were not reached are wrong.
+    """
+    from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker as checker
 
     number = next(_checks)
     marks: list[bool] = []
@@ -192,10 +127,15 @@ def judge_turns(script: Script, steps: Steps) -> tuple[bool, ...]:
         right_texts, right_objects = run_code(truth, script, f"right_{number}")
         is_right = bool(codes) or not truth
         if truth and is_right:
-            is_right = state_checker(objects, right_objects)["valid"]
-            is_right = is_right and response_checker(outputs, right_texts, place)["valid"]
+            is_right = checker.state_checker(objects, right_objects)["valid"]
+            is_right = is_right and checker.response_checker(outputs, right_texts, place)["valid"]
         marks.append(is_right and place < len(steps))
-    return tuple(marks)
+    if len(steps) == len(script.truth):
+        decoded, truths = [[list(step) for step in turn if step] for turn in steps], list(map(list, script.truth))
+        found = checker.multi_turn_checker(decoded, truths, dict(script.row), "multi_turn_base", f"judge_{number}")
+        if found["valid"] is not all(marks):
+            raise AssertionError(f"{script.id}: turn by turn {marks}, and as a whole {found}")
+    return marks
 
 
 class Conversation:
@@ -212,7 +152,8 @@ class Conversation:
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
         self.ends: list[StopReason] = []
-        self._world = World(script, dialect_name)
+        self._name = f"{dialect_name}_{next(_checks)}"
+        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in script.tools}
         self._state = initial_state(script.tools)
         self._begin_turn()
 
@@ -220,7 +161,7 @@ class Conversation:
     def id(self) -> str:
         return f"{self.dialect}/{self.script.id}"
 
-    def take(self, text: str, *, is_cut: bool = False) -> None:
+    def take(self, text: str, is_cut: bool = False) -> None:
         """Take an answer, and go on until the model is to be asked again."""
         answer = RecordedAnswer(id=self.id, text=text, finish="length" if is_cut else "stop")
         self._state = take_answer(self._state, self.dialect, answer)
@@ -228,8 +169,8 @@ class Conversation:
         self.steps[-1].append([])
         self._go_on()
 
-    def give_up(self, reason: StopReason) -> None:
-        """End the conversation: its prompt is too long, or the time is up."""
+    def end(self, reason: StopReason) -> None:
+        """End the conversation: its last turn has ended, its prompt is too long, or the time is up."""
         self.ends.append(reason)
         self.prompt = None
 
@@ -254,112 +195,86 @@ class Conversation:
     def _go_on(self) -> None:
         """Do what the loop wants until it wants an answer of the model, or the conversation has ended."""
         while True:
-            [action] = decide(self._state)
-            if isinstance(action, AskModel):
-                shown = dialect(self.dialect).render(
-                    self.script.tools, self._state.shown_history, choice=action.choice, parallel=action.parallel
-                )
-                self.prompt = render_qwen(shown)
-                return
-            if isinstance(action, RunTools):
-                self._run(action)
-            elif isinstance(action, Finish):
-                self._end_turn(action)
-                return
-            else:
-                raise TypeError(f"{self.id}: {action} is not expected here")
+            match decide(self._state):
+                case [AskModel() as ask]:
+                    shown = dialect(self.dialect).render(
+                        self.script.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
+                    )
+                    self.prompt = render_qwen(shown)
+                    return
+                case [RunTools() as run]:
+                    for call in run.calls:
+                        self._state = reduce(self._state, ToolStarted(call_id=call.id))
+                        self._state = reduce(self._state, ToolFinished(result=self._run(call)))
+                case [Finish(reason=reason, detail=detail)]:
+                    self._state = reduce(self._state, RunEnded(reason=reason, detail=detail))
+                    self.end(reason)
+                    if reason != "limit" and len(self.steps) < len(self.script.requests):
+                        self._begin_turn()
+                    return
+                case actions:
+                    raise TypeError(f"{self.id}: {actions} is not expected here")
 
-    def _run(self, action: RunTools) -> None:
-        for call in action.calls:
-            self._state = reduce(self._state, ToolStarted(call_id=call.id))
-            result, code = self._world.run(call, self._state.results)
-            if code is not None:
-                self.steps[-1][-1].append(code)
-            self._state = reduce(self._state, ToolFinished(result=result))
+    def _run(self, call: ToolCall) -> ToolResult:
+        """Run a call on the objects of the conversation, unless its arguments are refused."""
+        if call.name not in self._checkers:
+            return ToolResult(call_id=call.id, error=f"there is no tool {call.name}", ran=False)
+        try:
+            arguments = self._checkers[call.name].validate(resolve_references(call.arguments, self._state.results))
+        except (InvalidArguments, BrokenReference) as error:
+            return ToolResult(call_id=call.id, error=str(error), ran=False)
+        code = f"{call.name}(**{arguments!r})"
+        self.steps[-1][-1].append(code)
+        [text] = run_code([code], self.script, self._name)[0]
+        if text.startswith(ERROR_START):
+            return ToolResult(call_id=call.id, error=text.removeprefix(ERROR_START))
+        try:  # most functions return a dict, which BFCL writes as JSON
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        return ToolResult(call_id=call.id, output=found if isinstance(found, dict) else text)
 
-    def _end_turn(self, action: Finish) -> None:
-        self._state = reduce(self._state, RunEnded(reason=action.reason, detail=action.detail))
-        self.ends.append(action.reason)
-        if action.reason != "limit" and len(self.steps) < len(self.script.requests):
-            self._begin_turn()
-        else:
-            self.prompt = None
 
-
-class Player(Protocol):
-    """Answers prompts of several conversations at the same time."""
-
-    def read(self, prompts: dict[int, str]) -> list[int]:
-        """Read the next prompts of these conversations; return those whose prompt is too long."""
-        ...
-
-    def write(self) -> dict[int, tuple[str, bool]]:
-        """Write on until some answers have ended; return them, and whether they were cut."""
-        ...
+Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
+"""Answers prompts, and says of each answer whether it was cut; None for a prompt that is too long."""
 
 
 def play_all(
-    conversations: Sequence[Conversation], player: Player, is_late: Callable[[], bool] = lambda: False
+    conversations: Iterable[Conversation], answer: Answer, is_late: Callable[[], bool] = lambda: False
 ) -> Iterator[Conversation]:
     """Play conversations to their end, or until it is late; yield each when it has ended."""
-    asked = {place: each.prompt for place, each in enumerate(conversations) if each.prompt is not None}
-    going_on = set(asked)
-    while going_on:
-        if is_late():
-            for place in going_on:
-                conversations[place].give_up("cancelled")
-                yield conversations[place]
-            return
-        for place in player.read(asked) if asked else ():
-            conversations[place].give_up("limit")
-            going_on.remove(place)
-            yield conversations[place]
-        asked = {}
-        for place, (text, is_cut) in (player.write() if going_on else {}).items():
-            conversations[place].take(text, is_cut=is_cut)
-            if (prompt := conversations[place].prompt) is None:
-                going_on.remove(place)
-                yield conversations[place]
+    asked = [(each, each.prompt) for each in conversations if each.prompt is not None]
+    while asked:
+        reason: StopReason = "cancelled" if is_late() else "limit"
+        found = [None] * len(asked) if reason == "cancelled" else answer([prompt for _, prompt in asked])
+        for (each, _), answered in zip(asked, found, strict=True):
+            if answered is None:
+                each.end(reason)
             else:
-                asked[place] = prompt
+                each.take(*answered)
+        yield from (each for each, _ in asked if each.prompt is None)
+        asked = [(each, each.prompt) for each, _ in asked if each.prompt is not None]
 
 
 def make_conversations(half: Half, dialects: Iterable[str], limit: int | None) -> list[Conversation]:
-    scripts = load_scripts(half)[:limit]
-    return [Conversation(script, name) for script in scripts for name in dialects]
+    return [Conversation(script, name) for script in load_scripts(half)[:limit] for name in dialects]
 
 
-def play_runs(options: argparse.Namespace, report: Callable[[str], None]) -> None:
+def play_runs(options: argparse.Namespace) -> None:
     """Play the conversations with each of the adapters, and without one."""
-    from answer import load_model
-    from held_rows import HeldRows
-    from lora import Adapter, read_gguf
+    from answer import answer_prompts, load_model
+    from lora import use_adapter
 
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    settings = read_settings()
     tokenizer, model = load_model(options.gguf)
-    for name in options.runs.split(","):
-        chosen = {**settings["defaults"], **settings["runs"].get(name, {})}
-        adapter = None
-        if chosen["rank"]:
-            adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=0)
-            read_gguf(options.folder / f"{name}.gguf", adapter)
+    answer = partial(answer_prompts, model, tokenizer, width=options.width, **settings["answers"])
+    for name in options.runs:
+        chosen, ends = settings["runs"][name], time.time() + options.seconds
         conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
-        began = time.time()
-        with adapter.merged() if adapter else nullcontext():
-            rows = HeldRows(
-                model, tokenizer, len(conversations), width=options.width, max_tokens=settings["answers"]["max_tokens"]
-            )
-            with gzip.open(options.folder / f"multi-turn-{name}.jsonl.gz", "wt", encoding="utf-8") as file:
-                ended = play_all(conversations, rows, lambda: time.time() - began > options.seconds)  # noqa: B023
-                for number, each in enumerate(ended, 1):
-                    file.write(json.dumps(each.to_row(), ensure_ascii=False) + "\n")
-                    if number % 20 == 0:
-                        file.flush()
-                        report(f"{name}: {number} of {len(conversations)} conversations, {time.time() - began:.0f} s")
-            del rows
-        report(f"{name}: done in {time.time() - began:.0f} s")
-        if adapter:
-            adapter.remove()
+        with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
+            ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023
+            write_rows(options.folder / f"multi-turn-{name}.jsonl.gz", (each.to_row() for each in ended))
+        print(f"{name}: {len(conversations)} conversations have ended", flush=True)
 
 
 def print_scores(paths: Sequence[Path], half: Half) -> None:
@@ -382,42 +297,11 @@ def print_scores(paths: Sequence[Path], half: Half) -> None:
         for name, rows in by_dialect.items():
             marks = [judge(script, row["steps"]) for script, row in rows]
             limited = sum("limit" in row["ends"] for _, row in rows)
-            turns = [mark for each in marks for mark in each.turns]
-            whole, first = [each.whole for each in marks], [each.turns[0] for each in marks]
+            turns, whole, first = list(chain(*marks)), list(map(all, marks)), [each[0] for each in marks]
             cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
             run = path.name.removeprefix("multi-turn-").removesuffix(".jsonl.gz")
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def _format_share(marks: Sequence[bool]) -> str:
     return f"{100 * sum(marks) / len(marks):.1f}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("tuned", "reported"), default="reported")
-    commands = parser.add_subparsers(dest="command", required=True)
-    play = commands.add_parser("play", help="have the model answer the conversations")
-    play.add_argument("gguf", type=Path, help="the weights of the model")
-    play.add_argument("folder", type=Path, help="where the adapters are, and the conversations are written")
-    play.add_argument("--runs", default="base,mixed", help="runs of settings.toml, with commas")
-    play.add_argument("--dialects", default=",".join(DIALECTS))
-    play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
-    play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
-    play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
-    score = commands.add_parser("score", help="judge conversations")
-    score.add_argument("files", type=Path, nargs="+")
-    options = parser.parse_args()
-    if options.command == "play":
-        play_runs(options, lambda line: print(line, flush=True))
-    else:
-        print_scores(options.files, options.half)
-
-
-if __name__ == "__main__":
-    main()

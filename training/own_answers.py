@@ -8,8 +8,7 @@ the model's own were less often whole, and some were wrong.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-PLAIN_PREFIX = "plain-"
-"""How the ids of plain questions begin."""
+PLAIN_PREFIX = "plain-"  # how the ids of plain questions begin
 
 MAX_OWN_TOKENS = 400
 """Where an answer is cut. A cut one is not used."""

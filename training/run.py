@@ -1,27 +1,20 @@
-"""Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER --runs NAME,NAME`.
+"""Trains adapters and answers the prompts that measure them, one training after the other: `python training train`.
 
-The steps are: pairs of prompts and answers (`make_pairs.py`), for each of these trainings of `settings.toml` an adapter
-(`train.py`), or the mean of others, and its GGUF file (`lora.py`), answers to the prompts that measure it
-(`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
-with torch, transformers, accelerate and gguf. If they are on different machines, run `make_pairs.py` on the one, copy
-FOLDER, run this with `--only-train`, copy FOLDER back, and run `scores.py`. Pairs in FOLDER are not made again.
+For each of the trainings of `settings.toml` that are asked for, this makes an adapter (`train.py`), or the mean of
+others, and its GGUF file (`lora.py`), and answers the prompts that measure it (`answer.py`).
 """
 
-import argparse
-import gzip
 import json
 import time
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from answer import answer_all, load_model
+from files import find_answered, read_rows, read_settings
 from lora import Adapter, average, read_gguf, write_gguf
 from own_answers import MAX_OWN_TOKENS, choose_own, use_own
 from train import train
-
-SETTINGS = Path(__file__).with_name("settings.toml")
 
 
 class Log:
@@ -38,16 +31,6 @@ class Log:
             file.write(line + "\n")
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
-def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether a training is measured with a prompt: by its part, and by the dialect that its id names."""
-    return prompt["part"] in settings["measured"] and prompt["id"].split("/")[2] in settings["dialects"]
-
-
 def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
     """Have the model answer the prompts without tools, unless it has; return the good answers."""
     prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
@@ -60,8 +43,7 @@ def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any])
 
 def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     """Run trainings, one after the other. What is in the folder from an earlier time is not done again."""
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
-    log = Log(folder / "log.txt")
+    settings, log = read_settings(), Log(folder / "log.txt")
     tokenizer, model = load_model(gguf)
     log(f"the model is loaded, on {model.device}")
     groups = list(read_rows(folder / "pairs.jsonl.gz"))
@@ -69,10 +51,11 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     options = {**settings["answers"], "report": log}
     own = write_own(model, tokenizer, folder, options)
     for name in names:
-        chosen = {**settings["defaults"], **settings["runs"][name]}
-        answers_path = folder / f"{name}.jsonl.gz"
-        answered = {row["id"] for row in read_rows(answers_path)} if answers_path.exists() else set[str]()
-        asked = [row for row in prompts if is_measured(row, chosen) and row["id"] not in answered]
+        chosen, answers_path = settings["runs"][name], folder / f"{name}.jsonl.gz"
+        answered = find_answered(answers_path)
+        measured = [row for row in prompts if row["part"] in chosen["measured"]]
+        spoken = [row for row in measured if row["id"].split("/")[2] in chosen["dialects"]]  # an id names its dialect
+        asked = [row for row in spoken if row["id"] not in answered]
         if not chosen["rank"]:
             answer_all(model, tokenizer, asked, answers_path, **options)
             continue
@@ -91,38 +74,7 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
                 read_gguf(folder / f"{chosen['begin']}.gguf", adapter)
             used = use_own(groups, own if chosen["own"] else {})
             train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
-            write_gguf(adapter_path, adapter, **named)
+            write_gguf(adapter_path, adapter.matrices(), alpha=chosen["alpha"], **named)
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)
         adapter.remove()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("gguf", type=Path, help="the weights of the model")
-    parser.add_argument("folder", type=Path, help="where everything is written")
-    parser.add_argument("--runs", required=True, help="trainings of settings.toml, with commas")
-    parser.add_argument("--only-train", action="store_true", help="train and answer, but compute no scores")
-    options = parser.parse_args()
-    names = [name.strip() for name in options.runs.split(",")]
-    known = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["runs"]
-    if unknown := [name for name in names if name not in known]:
-        parser.error(f"there is no training {', '.join(unknown)} in {SETTINGS.name}; there are {', '.join(known)}")
-    if not options.gguf.is_file():
-        parser.error(f"there is no file {options.gguf}")
-    has_pairs = (options.folder / "pairs.jsonl.gz").is_file()
-    if options.only_train and not has_pairs:
-        parser.error(f"{options.folder} has no pairs.jsonl.gz: make_pairs.py writes it")
-    if not has_pairs:
-        from make_pairs import make_all
-
-        make_all(options.folder)
-    run_all(options.gguf, options.folder, names)
-    if not options.only_train:
-        from scores import print_scores
-
-        print_scores([options.folder / f"{name}.jsonl.gz" for name in names])
-
-
-if __name__ == "__main__":
-    main()

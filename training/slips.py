@@ -45,8 +45,7 @@ SYNONYMS = {
 Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
 """Lets a call of a question go wrong, in a dialect; returns None where that cannot be done."""
 
-ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
-"""What the template writes after an answer in the history."""
+ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"  # what the template writes after an answer in the history
 
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""
@@ -56,7 +55,7 @@ def make_slips(suite: Suite, settings: Mapping[str, Any], rng: random.Random) ->
     """Yield questions that follow a slip, each with its epoch and its dialect."""
     single = [each for each in suite.questions if len(each.expected) == 1 and not _has_references(each)]
     after = [each for each in suite.questions if each.messages[-1].role == "tool" and not _has_references(each)]
-    failed = [each for each in after if _list_errors(each)]
+    failed = [each for each in after if any(not text.startswith(OWN_WORDS) for text in _list_errors(each.messages[-1]))]
     offers = list({id(each.tools): each.tools for each in suite.questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         drawn: list[tuple[Question, Change]] = [
@@ -110,7 +109,8 @@ def slip_call(question: Question, dialect_name: str, rng: random.Random) -> Ques
                 state = reduce(state, ToolFinished(result=result))
             else:
                 return None
-    return replace(question, messages=state.history) if will_ask_model(state) and _ends_with_error(state) else None
+    is_refused = will_ask_model(state) and _list_errors(state.history[-1])
+    return replace(question, messages=state.history) if is_refused else None
 
 
 def rename(arguments: Mapping[str, Any], spec: ToolSpec, rng: random.Random) -> dict[str, Any] | None:
@@ -225,15 +225,9 @@ def _has_references(question: Question) -> bool:
     )
 
 
-def _list_errors(question: Question) -> list[Result]:
-    results = [part for part in question.messages[-1].parts if isinstance(part, Result) and part.is_error]
-    return [
-        each for each in results if isinstance(first := each.content[0], Text) and not first.text.startswith(OWN_WORDS)
-    ]
-
-
-def _ends_with_error(state: State) -> bool:
-    return any(isinstance(part, Result) and part.is_error for part in state.history[-1].parts)
+def _list_errors(message: Message) -> list[str]:
+    results = [part for part in message.parts if isinstance(part, Result) and part.is_error]
+    return [first.text for each in results if isinstance(first := each.content[0], Text)]
 
 
 def _copy_result(result: Result, call_id: str) -> ToolResult:

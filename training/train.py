@@ -1,6 +1,5 @@
 """Trains an adapter on groups of examples."""
 
-import hashlib
 import math
 import random
 import time
@@ -9,12 +8,11 @@ from typing import Any
 
 import torch
 from examples import IGNORED, Row, build_row, build_tensors, split_by_tokens, split_steps
+from files import rank
 from lora import Adapter
 from torch.nn import functional
 
-LAST_RATE_SHARE = 0.05
-"""The learning rate of the last step, as a share of the highest."""
-
+LAST_RATE_SHARE = 0.05  # the learning rate of the last step, as a share of the highest
 MAX_GRADIENT_NORM = 1.0
 
 MAX_BATCH_TOKENS = 10_000
@@ -68,16 +66,11 @@ def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int)
     """Whether a training uses a group in an epoch."""
     if group["epoch"] != epoch or group["dialect"] not in settings["dialects"]:
         return False
-    if group["source"] != "slips" and rank_group(group) >= settings["replayed"]:
+    first_id = f"{group['dialect']}/{group['examples'][0]['id']}"
+    if group["source"] != "slips" and rank(first_id) >= settings["replayed"]:
         return False
     first, last = settings["share"]
     return first <= group["toolset_rank"] < last if group["source"] == "field-train" else settings["composed"]
-
-
-def rank_group(group: Mapping[str, Any]) -> float:
-    """Return a number between 0 and 1 that depends on the first question of a group and its dialect alone."""
-    key = f"{group['dialect']}/{group['examples'][0]['id']}"
-    return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) / 16**8
 
 
 def schedule_rate(step: int, steps: int, warmup_steps: int) -> float:
@@ -90,7 +83,7 @@ def add_gradients(model: Any, rows: Sequence[Row], padding_token: int, device: A
     """Compute the gradients of a step, some rows at a time to save memory; return the mean loss of its answers."""
     count = sum(label != IGNORED for row in rows for label in row.labels)
     total = torch.zeros((), device=device)
-    for part in split_by_tokens(rows, MAX_BATCH_TOKENS):
+    for part in split_by_tokens(rows, lambda row: len(row.tokens), MAX_BATCH_TOKENS):
         loss = compute_loss(model, build_tensors(part, padding_token, device)) / count
         loss.backward()
         total += loss.detach()
@@ -100,10 +93,7 @@ def add_gradients(model: Any, rows: Sequence[Row], padding_token: int, device: A
 def compute_loss(model: Any, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """Return the loss of the tokens of all answers. Only for these the scores of all words are computed."""
     hidden = model.model(
-        input_ids=tensors["tokens"],
-        attention_mask=tensors["mask"],
-        position_ids=tensors["positions"],
-        use_cache=False,
+        input_ids=tensors["tokens"], attention_mask=tensors["mask"], position_ids=tensors["positions"], use_cache=False
     ).last_hidden_state
     following = tensors["labels"][:, 1:]
     is_answer = following != IGNORED

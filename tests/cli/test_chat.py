@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.history import FileHistory, InMemoryHistory
 
 from tests.cli.commands import Done, run_command
 from tests.cli.terminal import (
@@ -32,6 +33,7 @@ from tests.models.server import Server, answers, plays
 from tests.pages import ROOT
 from tests.settings.test_plugins import install
 from toolspeak import codec
+from toolspeak.cli.user_input import _open_history  # pyright: ignore[reportPrivateUsage] (used by a terminal only)
 from toolspeak.testing import ScriptedReply, calls, says
 from toolspeak.values.messages import Message
 
@@ -105,6 +107,27 @@ def test_why_explains_how_calls_were_read(folder: Path, server: Server):
         screen.wait_for("Well.")
         screen.reply("/why")
         screen.wait_for("malformed a call: the message ended inside the call")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_what_is_typed_goes_to_no_file_that_another_user_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+):
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(0o755)
+    monkeypatch.setenv("TOOLSPEAK_CACHE_FOLDER", str(tmp_path))
+    assert isinstance(_open_history(), FileHistory)
+    planted = tmp_path / "history"
+    planted.unlink()
+    if way == "link":
+        (tmp_path / "other").touch()
+        planted.symlink_to("other")
+    else:
+        planted.touch()
+    os.chown(planted, 41002, 41002, follow_symlinks=False)
+    planted.chmod(0o666)
+    assert isinstance(_open_history(), InMemoryHistory)
 
 
 def test_lines_can_be_edited_and_are_kept_in_the_history(folder: Path, server: Server):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import sqlite3
 import stat
@@ -18,8 +20,10 @@ from tests.cli.commands import Done, run_command
 from tests.cli.terminal import CTRL_D, environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
+from toolspeak.durable.log import ConversationStore
 from toolspeak.testing import calls, says
 from toolspeak.values.events import RunStarted
+from toolspeak.values.messages import user
 
 
 def toolspeak(folder: Path, *arguments: str, stdin: str = "", cwd: Path | None = None, **variables: str) -> Done:
@@ -383,16 +387,17 @@ def test_commands_at_the_same_time_are_all_kept(folder: Path, server: Server):
 
 # Completion
 
+PROGRAM = "import sys; sys.argv[0] = 'toolspeak'; from toolspeak.cli.__main__ import main; main()"
+
 
 def complete(folder: Path, line: str) -> list[str]:
-    program = "import sys; sys.argv[0] = 'toolspeak'; from toolspeak.cli.__main__ import main; main()"
     env = environment(folder) | {
         "_TOOLSPEAK_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(line.split(" ")) - 1),
     }
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=env, capture_output=True, text=True, timeout=25
+        [sys.executable, "-c", PROGRAM], cwd=folder, env=env, capture_output=True, text=True, timeout=25
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -412,6 +417,82 @@ def test_shells_complete_commands_models_templates_and_conversations(folder: Pat
     (entry,) = listed(folder)
     assert complete(folder, "toolspeak log show " + entry["id"][:2]) == [entry["id"]]
     assert complete(folder, "toolspeak run -o temp") == ["temperature="]
+
+
+RUN_AS_ZSH = """
+_files() { :; }
+_arguments() {  # as that of zsh, which evaluates the words between the parentheses
+    inner=${1#*\\(\\(}
+    inner=${inner%\\)\\)*}
+    eval "words_found=( $inner )"
+    printf '%s\\n' "${words_found[@]}"
+}
+eval $(env _TOOLSPEAK_COMPLETE=complete_zsh _TYPER_COMPLETE_ARGS="$LINE" toolspeak)
+"""
+RUN_AS_BASH = """
+eval "$(toolspeak --show-completion bash)"
+COMP_WORDS=($LINE "")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_toolspeak_completion toolspeak
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+RUN_AS_FISH = """
+toolspeak --show-completion fish | source
+complete -C "$LINE"
+"""
+SHELLS = {
+    "bash": ("bash", ("--norc",), RUN_AS_BASH),
+    "the scripts for zsh in bash": ("bash", ("--norc",), RUN_AS_ZSH),
+    "zsh": ("zsh", ("-f",), RUN_AS_ZSH),
+    "fish": ("fish", ("--no-config",), RUN_AS_FISH),
+}
+
+
+def complete_in_shell(folder: Path, shell: str, line: str) -> str:
+    """Return what a real shell takes from the completion of a line; its words, one a line."""
+    name, options, script = SHELLS[shell]
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"there is no {name}: apt install {name}")
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    starter = programs / "toolspeak"
+    starter.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(PROGRAM)} "$@"\n')
+    starter.chmod(0o755)
+    env = environment(folder) | {"LINE": line, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    env["PATH"] = f"{programs}{os.pathsep}{env['PATH']}"
+    done = subprocess.run(
+        [program, *options, "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+HOSTILE_STARTS = (
+    "$(touch mark)", r"\$(touch mark)", r"\\$(touch mark)", "`touch mark`", r"\`touch mark`", '"; touch mark; "', r"\"",
+    "'; touch mark; '", r"\'; touch mark; '", "''$(touch mark)''", '""$(touch mark)""', "))'; touch mark; : '((",
+    "))$(touch mark)((", "${x:=$(touch mark)}", "$[$(touch mark)]", "<(touch mark)", "=(touch mark)", "*(e:'touch mark':)",
+    "[bold]$(touch mark)[/bold]", r"[x]\[/x]$(touch mark)", "a\n$(touch mark)", "a\n; touch mark\n", "a;touch mark&",
+    "(touch mark)", "~(touch mark)", "!touch", "%(?.$(touch mark).)", "$'\\x24(touch mark)'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_no_shell_evaluates_the_title_of_a_conversation_or_the_name_of_a_template(folder: Path, shell: str):
+    with ConversationStore(log_file(folder)) as store:
+        for number, start in enumerate(HOSTILE_STARTS):
+            message = user(f"{start} is what a stranger wrote")
+            started = RunStarted(run_id=f"run{number:02}", model="m", dialect="native", messages=(message,))
+            store.start(started, number)
+    templates = folder / ".config" / "toolspeak" / "templates"
+    templates.mkdir(parents=True)
+    hostile = [each for each in HOSTILE_STARTS if "/" not in each]
+    for name in ("brief", "*", "m?rk", "--json", "two words", "{a,b}", "~root", "#x", *hostile):
+        (templates / f"{name}.toml").write_text("")
+    shown = complete_in_shell(folder, shell, "toolspeak log show ")
+    assert all(f"run{number:02}" in shown for number in range(len(HOSTILE_STARTS)))
+    assert complete_in_shell(folder, shell, "toolspeak run -t ").split() == ["brief"]
+    assert not (folder / "mark").exists()
 
 
 def test_the_script_for_a_shell_is_printed(folder: Path):

@@ -1,11 +1,19 @@
 """Markdown as it arrives: rendered the same however it is cut, at any width, without losing text."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from toolspeak.cli.markdown import MAX_EMPHASIS_CHARS, Span, WrappedMarkdown
+from tests.cases import each_case
+from toolspeak.cli.markdown import (
+    MAX_EMPHASIS_CHARS,
+    MAX_LINK_CHARS,
+    MAX_START_CHARS,
+    MAX_TABLE_CHARS,
+    Span,
+    WrappedMarkdown,
+)
 
 MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|・、[](!:"), max_size=120)
 TABLES = st.lists(st.sampled_from(["|a|b|", "|-|-|", "|:-|-:|", "| 語 |", "b", "", "```", " |[x](y)|"])).map("\n".join)
@@ -132,3 +140,96 @@ def test_no_text_is_lost(text: str, width: int):
 @given(st.text(st.sampled_from("ab 語é-"), max_size=80), st.integers(2, 30))
 def test_no_line_is_wider_than_the_window(text: str, width: int):
     assert all(cell_len(line) <= width for line in plain(text, width).split("\n"))
+
+
+ROW = st.sampled_from(
+    [
+        "a",
+        " ",
+        "*",
+        "**",
+        "_",
+        "__",
+        "`",
+        "``",
+        "[",
+        "](",
+        ")",
+        "[a](b",
+        "(c)",
+        ' "',
+        "<",
+        "!",
+        "\\",
+        "\n",
+        "- ",
+        "|",
+        "語",
+        "\t",
+    ]
+)
+
+
+def count_work(text: str, size: int) -> int:
+    markdown = WrappedMarkdown(80)
+    for place in range(0, len(text), size):
+        for _ in markdown.feed(text[place : place + size]):
+            pass
+    for _ in markdown.close():
+        pass
+    return markdown.work
+
+
+@given(
+    st.lists(ROW, max_size=3).map("".join),
+    st.lists(ROW, min_size=1, max_size=6).map("".join),
+    st.sampled_from([1, 7, 10_000]),
+)
+@example("", "[a](b", 1)
+@example("[a](", "(aa", 10_000)
+@example("", "*__", 1)
+@example("", "|**a** ", 1)
+@settings(max_examples=60)
+def test_the_work_for_any_text_is_in_proportion_to_its_length(start: str, again: str, size: int):
+    texts = [start + again * (count // len(again)) for count in (1_500, 3_000)]
+    single, double = (count_work(text, size) for text in texts)
+    assert double <= 4 * MAX_EMPHASIS_CHARS * len(texts[1])
+    assert double <= 2.2 * single + 3 * MAX_LINK_CHARS
+
+
+@each_case(
+    "text",
+    {
+        "brackets in an address": "[a](" + "(aa" * 10_000,
+        "spaces": " " * 30_000 + "x",
+        "a word": "x" * 30_000,
+        "wide letters": "漢" * 30_000,
+        "letters with accents": "e\u0301" * 15_000,
+        "a fence": "```" + "x" * 30_000,
+        "a row": "|" + "*a " * 10_000,
+        "a rule": "- " * 15_000,
+        "marks": "*" * 30_000,
+        "ticks": "`" * 30_000 + "a",
+    },
+)
+def test_a_line_of_any_length_is_rendered_in_parts(text: str):
+    # What is not linear runs into the time limit of the test.
+    assert count_work(text, 3) <= 4 * MAX_EMPHASIS_CHARS * len(text)
+
+
+def test_a_row_that_is_too_long_for_a_table_is_shown_as_text():
+    text = "|a|b|\n|-|-|\n|1|2|\n|" + "x" * MAX_TABLE_CHARS + "|c|\n|d|e|"
+    shown = plain(text, 80).split("\n")
+    assert shown[:3] == ["a │ b", "──┼──", "1 │ 2"]
+    assert shown[3] == "|" + "x" * 79
+    assert shown[-1] == "|d|e|"
+
+
+@each_case("size", [1, 2, 10_000])
+def test_a_rule_with_spaces_is_a_rule_however_it_is_cut(size: int):
+    assert "".join(span.text for span in render("- - -\na\n* * *", 40, size)) == "───\na\n───"
+
+
+def test_a_line_whose_kind_shows_too_late_is_plain_text():
+    assert plain("-" * MAX_START_CHARS, 1000) == "───"
+    assert plain("-" * (MAX_START_CHARS + 1), 1000) == "-" * (MAX_START_CHARS + 1)

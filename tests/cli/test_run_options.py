@@ -1,5 +1,6 @@
 """Templates, `-o` and `-x`: what they mean, and that they reach the model."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from toolspeak.cli.agent_config import parse_sampling
 from toolspeak.cli.run import extract_code
 from toolspeak.models import Sampling
 from toolspeak.testing import calls, says
+from toolspeak.values.codec import decode
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import RunStarted
+from toolspeak.values.messages import list_stretches
 
 
 def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> Done:
@@ -164,6 +168,25 @@ def test_a_template_brings_its_prompt_and_its_options(folder: Path, server: Serv
     ]
     assert (body["temperature"], body["top_k"]) == (0, 3)
     assert [tool["function"]["name"] for tool in body["tools"]] == ["weather"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "origins"),
+    [
+        (["Summarise this."], [("Summarise this.\n\n", "user"), ("a page", "attachment")]),
+        (["-t", "review"], [("Review:\n", "user"), ("a page", "attachment"), ("\nNow.", "user")]),
+        (["-"], [("a page", "user")]),
+    ],
+)
+def test_piped_text_beside_a_prompt_is_not_what_the_user_has_written(
+    folder: Path, server: Server, arguments: list[str], origins: list[tuple[str, str]]
+):
+    write_template(folder, "review", 'prompt = "Review:\\n$input\\nNow."')
+    server.plays(plays([says("Yes.")]))
+    done = run(folder, server, *arguments, "--json", stdin="a page\n")
+    started = decode(next(data for data in map(json.loads, done.stdout.splitlines()) if data["kind"] == "run_started"))
+    assert isinstance(started, RunStarted)
+    assert [(text, origin.value) for text, origin in list_stretches(started.messages[-1])] == origins
 
 
 @pytest.mark.parametrize(

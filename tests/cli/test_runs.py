@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from tests.durable.postgres import temporary_database
 from toolspeak import Agent, Tool, tool
+from toolspeak.cli.runs import _TranscriptViewer  # pyright: ignore[reportPrivateUsage] (what it draws is checked)
 from toolspeak.durable import Runs, Worker
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
+from toolspeak.values.messages import ToolCall
 
 from .commands import Done, run_command
 
@@ -312,3 +316,14 @@ def test_somebody_who_is_asked_again_is_told_why(tmp_path: Path, caplog: pytest.
     followed = shop.run("runs", "follow", run.id).stderr
     assert f"  waits for approval: {command}\n" in followed
     assert f"  waits for approval again, since the tool has changed: {command}\n" in followed
+
+
+@each_case("call_id", ["call_1", "x; touch mark", "$(touch mark)", "`touch mark`", "--yes", "a\nb", "'", "*"])
+def test_the_command_that_approves_a_call_can_be_pasted(capsys: pytest.CaptureFixture[str], call_id: str):
+    viewer = _TranscriptViewer("run1", {})
+    viewer.show("1", ApprovalNeeded(call=ToolCall(id=call_id, name="pay", arguments={})))
+    viewer.close()
+    line = next(each for each in capsys.readouterr().err.splitlines() if "waits for approval: " in each)
+    words = shlex.split(line.partition("waits for approval: ")[2])
+    end = ["--"] if call_id.startswith("-") else []
+    assert words == ["toolspeak", "runs", "approve", "run1", *end, call_id.replace("\n", "\\n")]

@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+import string
 import unicodedata
 from pathlib import Path
 
@@ -18,7 +19,16 @@ from toolspeak.cli import config, tools
 from toolspeak.cli import tools as parse
 from toolspeak.cli.format import SafeConsole, format_arguments, format_call_line, format_result
 from toolspeak.cli.http_server import SafeFormatter
-from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose, join_lines, print_error
+from toolspeak.cli.safe_text import (
+    ProseEscaper,
+    escape_controls,
+    escape_line,
+    escape_prose,
+    is_plain_for_shell,
+    join_lines,
+    print_error,
+    simplify_for_shell,
+)
 from toolspeak.dialects import MessageContent
 from toolspeak.settings import IgnoredSettings, Settings
 from toolspeak.testing import calls, says
@@ -64,6 +74,26 @@ def test_escaped_text_is_safe_and_escaping_it_again_changes_nothing(text: str):
     assert "\u200d" not in escape_controls(text)
     assert reveal(reveal(text)) == reveal(text)
     assert unsafe(reveal(text)) == []
+
+
+@given(st.text(st.one_of(st.characters(exclude_categories=()), st.sampled_from(ESCAPES + string.printable))))
+def test_what_a_shell_completes_holds_nothing_that_a_shell_reads(text: str):
+    shown = simplify_for_shell(text, "utf-8")
+    assert unsafe(shown) == []
+    assert not set(shown) & set("\"'\\$`!*?[](){}<>|;&~#^%\n\t")
+    assert simplify_for_shell(shown, "utf-8") == shown
+    assert simplify_for_shell(text, "shift_jis").isascii()
+
+
+@each_case("word, is_plain", [("local", True), ("lab:", True), ("gpt-5.1/x@y", True), ("temperature=", True), ("été", True),
+    ("", False), ("-x", False), ("=ls", False), ("a b", False), ("*", False), ("a$x", False), ("~root", False), ("#x", False)])  # fmt: skip
+def test_a_word_is_completed_only_if_no_shell_would_change_it(word: str, is_plain: bool):
+    assert is_plain_for_shell(word) is is_plain
+
+
+def test_titles_stay_readable_in_completions():
+    assert simplify_for_shell('What\'s 2 + 2, "exactly"?', "utf-8") == "What’s 2 + 2, exactly"
+    assert simplify_for_shell("Wie heißt das? 什么", "utf-8") == "Wie heißt das 什么"
 
 
 @given(st.lists(hostile))

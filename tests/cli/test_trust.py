@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from tests.cli.commands import Done, run_command
 from tests.cli.terminal import ENTER, environment, terminal
 from tests.models.server import Server, plays
@@ -101,6 +102,26 @@ def test_trust_in_a_pipe_and_after_changes_and_from_below(project: Path, server:
     assert toolspeak(project, "trust", "--remove").returncode == 2
 
 
+def test_the_question_shows_what_servers_run_and_where_they_send(tmp_path: Path):
+    project = tmp_path / "repository"
+    project.mkdir()
+    (project / "toolspeak.toml").write_text('tools = ["mcp.json", "mcp:https://example.com/${TENANT}"]')
+    web = {"url": "https://example.org/mcp", "headers": {"X-Key": "${WEB_KEY}"}, "trustHints": True}
+    local = {"command": "sh", "args": ["-c", "touch ran; x\x1b[2J"], "env": {"LD_PRELOAD": "./x.so"}}
+    (project / "mcp.json").write_text(json.dumps({"mcpServers": {"web": web, "local": local}}))
+    shown = toolspeak(project, "trust").stdout
+    for line in (
+        "sends what the model passes to tools to https://example.org/mcp, as the MCP server web, with the header X-Key, "
+        "your environment variable WEB_KEY; believes it when it says that a tool only reads",
+        f"starts a program with your rights in {project}, as the MCP server local: sh -c 'touch ran; x\\x1b[2J', "
+        "with LD_PRELOAD=./x.so",
+        "sends what the model passes to tools to https://example.com/${TENANT}, with your environment variable TENANT",
+        f"sh may run any file in {project}, so all of them count",
+    ):
+        assert f"  - {line}" in shown
+    assert not (project / "ran").exists()
+
+
 def test_trust_for_one_command(project: Path, server: Server):
     assert is_obeyed(toolspeak(project, "run", "hi", "--trust-project"), project, server)
     assert is_obeyed(toolspeak(project, "run", "hi", TOOLSPEAK_TRUST_PROJECT=str(project)), project, server)
@@ -191,4 +212,31 @@ def test_modules_in_the_folder_do_not_shadow_others(tmp_path: Path, server: Serv
         assert (done.returncode, done.stdout, [*tmp_path.glob("*.ran")]) == (0, "Yes.\n", []), done.stderr
     called = start(tmp_path, "call", "mine", "go")
     assert str(tmp_path) not in called.stdout
+    assert [*tmp_path.glob("*.ran")] == []
+
+
+OPTIONAL_MODULES = "brotli brotlicffi h2 trio socksio a2wsgi backports cryptography org watchfiles".split()
+"""Modules that libraries import if they are there, and that are not installed with toolspeak."""
+
+
+@each_case(
+    "words",
+    {
+        "a file elsewhere that imports a library": ["tools", "{home}/mine.py"],
+        "a server elsewhere": ["tools", "mcp:http://127.0.0.1:9/mcp"],
+        "a module of the folder that imports a library": ["call", "here", "go"],
+        "a worker": ["worker", "nowhere_at_all:agents", "--store", "sqlite:///{home}/runs.db"],
+        "a reader": ["conformance", "--reader", "{home}/mine.py:nothing"],
+    },
+)  # fmt: skip
+def test_optional_modules_of_libraries_are_not_taken_from_the_folder(tmp_path: Path, words: list[str]):
+    home, folder = tmp_path / "home", tmp_path / "home" / "folder"
+    folder.mkdir(parents=True, exist_ok=True)
+    for module in OPTIONAL_MODULES:
+        (folder / f"{module}.py").write_text(
+            f"open({str(tmp_path)!r} + '/{module}.ran', 'w').close()\nraise ImportError"
+        )
+    for place in (home / "mine.py", folder / "here.py"):
+        place.write_text('import aiohttp, httpx2, anyio\n\n\ndef go() -> str:\n    """Go."""\n    return "gone"\n')
+    start(folder, *(word.replace("{home}", str(home)) for word in words))
     assert [*tmp_path.glob("*.ran")] == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import each_case
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, fold
 from toolspeak.dialects.grammar import write_grammar
 from toolspeak.dialects.text import TextDialect
@@ -104,6 +105,47 @@ def test_arguments_are_held_to_their_schema(text_dialect: TextDialect) -> None:
         check(grammar, text_dialect.format_calls([call("get_weather", **arguments)]))
     for arguments in WRONG:
         check(grammar, text_dialect.format_calls([call("get_weather", **arguments)]), fits=False)
+
+
+def nest_in(levels: int, wrap: Any) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"enum": ["one", "two"]}}}
+    for _ in range(levels):
+        schema = wrap(schema)
+    return schema
+
+
+@each_case(
+    "wrap",
+    {
+        "items": lambda inner: {"type": "array", "items": inner},
+        "nullable items": lambda inner: {"type": ["array", "null"], "items": inner},
+        "free keys": lambda inner: {"type": "object", "additionalProperties": inner},
+        "alternatives": lambda inner: {"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]},
+    },
+)
+def test_a_grammar_grows_with_the_schema_and_not_with_its_nesting(wrap: Any) -> None:
+    for text_dialect in TEXT:
+        sizes: list[int] = []
+        for levels in (5, 10, 20):
+            spec = ToolSpec(name="f", description="", parameters={"properties": {"x": nest_in(levels, wrap)}})
+            grammar = grammar_of(text_dialect, spec)
+            assert find_mistakes(grammar) == ""
+            sizes.append(len(grammar))
+        assert sizes[2] - sizes[1] <= 2.2 * (sizes[1] - sizes[0])
+    value: Any = {"a": "one"}
+    for _ in range(5):
+        value = {"a key": value} if "additionalProperties" in wrap({}) else [value, value]
+    spec = ToolSpec(name="f", description="", parameters={"properties": {"x": nest_in(5, wrap)}})
+    for text_dialect in TEXT:
+        check(grammar_of(text_dialect, spec), text_dialect.format_calls([call("f", x=value)]))
+
+
+def test_a_definition_is_one_rule_however_it_is_referred_to() -> None:
+    large = {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(50)}}
+    properties = {f"a{number}": {"$ref": f"{number}/$defs/Large"} for number in range(50)}
+    schema = {"properties": properties, "$defs": {"Large": large}}
+    spec = ToolSpec(name="f", description="", parameters=schema)
+    assert len(grammar_of(JSON, spec).split("\n")) < 500
 
 
 @pytest.mark.parametrize("text_dialect", TEXT, ids=lambda each: each.name)

@@ -1,6 +1,7 @@
 """The log of runs and conversations, in real files, with real runs and real processes."""
 
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -228,6 +229,20 @@ def test_the_file_and_its_folder_are_for_their_owner_alone(path: Path):
         modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
         assert modes == {0o600}
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("name", ["log.sqlite", "log.sqlite-wal", "log.sqlite-journal", "."])
+def test_a_log_that_another_user_made_is_not_used(tmp_path: Path, name: str) -> None:
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(0o755)
+    (tmp_path / "data").mkdir()
+    planted = tmp_path / "data" / name
+    if name != ".":
+        planted.touch(0o666)
+    os.chown(planted, 41002, 41002)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        ConversationStore(tmp_path / "data" / "log.sqlite")
 
 
 def test_a_file_of_schema_1_is_read(path: Path):

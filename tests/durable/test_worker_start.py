@@ -1,6 +1,7 @@
 """Workers whose dispatcher cannot be started or stopped, and how a process for one run gets its address."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -102,3 +103,27 @@ async def test_the_address_of_a_store_is_no_argument_of_a_process(tmp_path: Path
         assert (await started.outcome(timeout=60)).text == "Hello."
     assert "isolated_run" in noted.read_text()
     assert "secret.db" not in noted.read_text()
+
+
+@in_loop
+async def test_the_working_directory_of_a_process_for_one_run_shadows_nothing(tmp_path: Path) -> None:
+    """A file there with the name of a module of the standard library does not run; one that the agents import does."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for module in ("sqlite3", "aiohttp", "h2"):
+        (folder / f"{module}.py").write_text(f"open({str(tmp_path / module)!r}, 'w').close()\n")
+    (folder / "words_beside.py").write_text("HELLO = 'Hello.'\n")
+    (folder / "app.py").write_text(
+        "from words_beside import HELLO\nfrom toolspeak import Agent\n"
+        "from toolspeak.testing import ScriptedModel, says\n"
+        "agents = {'helper': Agent(ScriptedModel([says(HELLO)]))}\n"
+    )
+    url = f"sqlite:///{tmp_path}/runs.db"
+    async with Runs(url) as runs:
+        started = await runs.start("helper", "Hi.")
+        run = await runs.write(lambda session: session.claim(started.id, 1, "w1"))
+        assert run is not None
+        with contextlib.chdir(folder):
+            assert await Quarantine(url, f"{folder}/app.py:agents", "w1").drive(run) == 0
+        assert (await started.outcome(timeout=60)).text == "Hello."
+    assert not [name for name in ("sqlite3", "aiohttp", "h2") if (tmp_path / name).exists()]

@@ -1,12 +1,19 @@
 """The check of an answer: each keyword of JSON Schema, in words for the model."""
 
+import json
 import random
 from typing import Any
 
 import jsonschema
 import pytest
 
-from toolspeak.gateway.answer_schema import AnswerSchema
+from tests.cases import each_case
+from toolspeak.gateway.answer_patterns import measure_pattern
+from toolspeak.gateway.answer_schema import AnswerCheck, AnswerSchema
+from toolspeak.gateway.answer_text import PrefixReader
+from toolspeak.values.validation import TOO_MANY_COMBINATIONS
+from toolspeak.values.work_budget import WorkBudget
+from toolspeak.wire.fields import FieldError
 
 CASES: list[tuple[dict[str, Any], Any, Any, str]] = [
     ({"type": "integer"}, 1, "1", 'answer: got "1"; needs integer'),
@@ -147,3 +154,140 @@ def test_it_agrees_with_a_validator_of_the_whole_standard():
             outcomes[is_valid] += 1
             assert (check.find_problems(value) == []) == is_valid, (schema, value)
     assert min(outcomes.values()) > 100
+
+
+def fields(pattern: Any, count: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{place}": {"pattern": pattern(place)} for place in range(count)}}
+
+
+@each_case(
+    "schema, words",
+    {
+        "many large ones": (fields(lambda place: f"\\w{{200}}x{place}", 60), "too large together; use fewer"),
+        "one larger one": (fields(lambda place: "(?:\\w{20}){20}", 1), "too large together"),
+        "nested counts": (fields(lambda place: "(((a{100}){100}){100})", 1), "too large together"),
+        "counts of counts": (fields(lambda place: "a{100}{100}{100}", 1), "too large together"),
+        "a large count": (fields(lambda place: "a{999999999999}", 1), "too large together"),
+        "classes by one letter": (fields(lambda place: "\\pL{300}", 1), "too large together"),
+        "in names of keys": ({"patternProperties": {"\\w{999}": True}}, "too large together"),
+        "many small ones": (fields(lambda place: f"^{place}$", 1_000), "too large together"),
+        "comments": (fields(lambda place: "(?x) a # )", 1), "without comments"),
+        "deep": (fields(lambda place: "(" * 500 + ")" * 500, 1), "and flatter"),
+        "look-around": (fields(lambda place: "(?=a)", 1), "without look-around"),
+        "no text": (fields(lambda place: 3, 1), "3 is no value of this keyword"),
+    },
+)
+def test_patterns_are_refused_before_they_are_compiled_if_they_are_too_large(schema: dict[str, Any], words: str):
+    with pytest.raises(FieldError, match=words) as refused:
+        AnswerSchema(schema, "schema")
+    assert refused.value.param.startswith("schema")
+
+
+ORDINARY = [
+    r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}$",
+    r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
+    r"^\+?[1-9]\d{1,14}$",
+    r"^\d{4}-\d{2}-\d{2}$",
+    r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+    r"^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$",
+    r"^(?:https?://)?(?:[a-z0-9-]+\.)+[a-z]{2,}(?:/\S*)?$",
+    r"^.{1,2000}$",
+    r"^[^\s@]+$",
+    r"^(?P<year>\d+)-(\p{L}|\x{41})[]x]*$",
+]
+
+
+def test_ordinary_patterns_are_allowed_and_one_that_is_written_twice_counts_once():
+    check = AnswerSchema(fields(lambda place: ORDINARY[place % len(ORDINARY)], 5_000), "schema")
+    assert check.find_problems({"p0": "a@example.org", "p2": "+4930123", "p3": "2024-02-29"}) == []
+    assert len(check.find_problems({"p0": "a", "p2": "0", "p3": "24"})) == 3
+
+
+def test_the_size_of_a_pattern_is_what_it_is_compiled_to():
+    sizes = {
+        "abc": (3, 3),
+        "a{3}": (3, 3),
+        "a{2,5}": (6, 6),
+        "(ab|c){10}": (50, 40),
+        "[a-z]{4}": (12, 4),
+        "[^]a]": (17, 1),
+        r"\w": (900, 1),
+        r"[\w-]{2}": (1802, 2),
+        r"\p{Greek}\x{41}{3}": (903, 4),
+        r"\{3}": (3, 3),
+        r"\b{start}a": (2, 2),
+        "(?i)ab": (21, 4),
+    }
+    for pattern, (compiled, places) in sizes.items():
+        size = measure_pattern(pattern)
+        assert size is not None
+        assert (size.compiled, size.places) == (compiled, places), pattern
+
+
+def test_matching_is_counted_so_that_a_long_text_and_a_large_pattern_end():
+    schema = AnswerSchema({"type": "string", "pattern": "^[ab]*a[ab]{5000}c$"}, "schema")
+    budget = WorkBudget()
+    assert AnswerCheck(schema, budget).find_problems("ab" * 50_000) == [f"answer: {TOO_MANY_COMBINATIONS}"]
+    assert AnswerSchema({"type": "string", "pattern": "^.{1,5000}$"}, "schema").find_problems("x" * 5_000) == []
+
+
+@each_case(
+    "reference, is_allowed",
+    {
+        "#/$defs/a": True,
+        "#/definitions/b": True,
+        "#/properties/x/items": True,
+        "#": True,
+        "#/default": False,
+        "#/default/inner": False,
+        "#/$defs": False,
+        "other.json#/$defs/a": False,
+        "#/$defs/missing": False,
+    }.items(),
+)
+def test_a_reference_leads_to_a_schema_and_not_to_data(reference: str, is_allowed: bool):
+    schema: dict[str, Any] = {
+        "default": {"inner": {"pattern": "a{9}"}, "pattern": "b"},
+        "$defs": {"a": {"type": "string"}},
+        "definitions": {"b": {"type": "string"}},
+        "properties": {"x": {"items": {"type": "integer"}}, "y": {"$ref": reference}},
+    }
+    if is_allowed:
+        assert AnswerSchema(schema, "schema").find_problems({"x": []}) == []
+        return
+    with pytest.raises(FieldError, match="is not a definition within the schema"):
+        AnswerSchema(schema, "schema")
+
+
+def test_a_list_of_types_counts_each_type_once_and_an_enum_is_read_once():
+    schema = AnswerSchema({"items": {"type": ["string", "null"] * 1_000, "enum": [*map(str, range(2_000)), None]}}, "s")
+    assert schema.root["items"]["type"] == ["string", "null"]
+    budget = WorkBudget()
+    assert AnswerCheck(schema, budget).find_problems([str(place) for place in range(2_000)]) == []
+    assert budget.steps < 10_000
+
+
+def test_parts_that_are_valid_are_not_checked_again_with_the_whole():
+    schema: dict[str, Any] = {"type": "integer"}
+    value: Any = 1
+    for _ in range(30):
+        schema, value = {"type": "array", "items": schema}, [value, 1] if isinstance(value, int) else [value]
+    schema = {"type": "array", "items": {"$ref": "#/$defs/n", "description": "N."}, "$defs": {"n": schema}}
+    steps: list[int] = []
+    for count in (20, 40):
+        reader = PrefixReader(AnswerSchema(schema, "schema"))
+        reader.send(json.dumps([value] * count))
+        assert reader.is_complete
+        steps.append(reader.check.budget.steps)
+    assert steps[1] <= 2.1 * steps[0]
+    assert steps[1] <= 40 * 31 * 8
+
+
+@each_case("keyword, value", [("required", [[]]), ("dependentRequired", {"a": 3}), ("required", [3])], ids=repr)
+def test_names_are_texts(keyword: str, value: Any):
+    with pytest.raises(FieldError, match="is no list of names"):
+        AnswerSchema({keyword: value}, "schema")
+
+
+def test_a_number_of_hundreds_of_digits_is_no_multiple():
+    assert len(AnswerSchema({"multipleOf": 0.5}, "schema").find_problems(10**400)) == 1

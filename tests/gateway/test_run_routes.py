@@ -192,6 +192,8 @@ def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest
     assert "prompt: is missing" in refuse(prompt=None)
     assert "prioritty: there is no such field; there are agent, prompt" in refuse(prioritty=1)
     assert "deadline: must be from 0" in refuse(deadline=-1)
+    assert "priority: must be at most 2147483647, not 1180591620717411303424" in refuse(priority=2**70)
+    assert "priority: must be at least -2147483647, not -1000" in refuse(priority=-(10**300))
     assert "limits.turns: must be at least 1" in refuse(limits={"turns": 0})
     lane = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", "lane": "gpt"})
     assert (lane.status, "there is no lane 'gpt'" in lane.error) == (409, True)

@@ -7,6 +7,7 @@ import pytest
 
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.loop.reduce import MAX_SHOWN_CHARS
+from toolspeak.loop.state import make_key
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -22,7 +23,7 @@ from toolspeak.values.events import (
     Usage,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Media, Ref, Result, Text
+from toolspeak.values.messages import Media, Ref, Result, Text, ToolCall
 
 from .folding import SPECS, after, call, ended, ready, result, run, started, turn, wanted
 
@@ -239,3 +240,14 @@ def test_what_ran_when_its_message_was_cut_is_not_run_again():
     cut = [TurnStarted(turn=1), ready("read a"), *run("a"), ended(call("read a"), finish="length")]
     state = after(GO, cut, RunResumed())
     assert "cut off" in results(state)["a"]
+
+
+def test_calls_are_the_same_whatever_the_order_of_their_keys():
+    def key(arguments: Any) -> Any:
+        return make_key(ToolCall(id="call_1", name="f", arguments=arguments))
+
+    assert key({"a": 1, "b": {"x": 1, "y": [{"p": 1, "q": 2}]}}) == key(
+        {"b": {"y": [{"q": 2, "p": 1}], "x": 1}, "a": 1}
+    )
+    assert key({"a": 1}) != key({"a": "1"})
+    assert key({"a": Ref(call="call_1")}) != key({"a": Ref(call="call_2")})

@@ -5,10 +5,13 @@ import os
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak import UsageError
 from toolspeak.cli.conversations import encode_tools, select_tools
-from toolspeak.mcp.config import ServerConfig, read_target
+from toolspeak.mcp.config import OAuthClient, ServerConfig, read_target
+from toolspeak.settings import Settings
 from toolspeak.settings.project_file import find_project, resolve_target
+from toolspeak.settings.server_targets import hide_keys
 
 
 @pytest.fixture
@@ -121,6 +124,7 @@ def test_the_query_of_an_address_tells_servers_apart():
     [
         "mcp:https://example.com/mcp?key=hush",
         "mcp:https://user:hush@example.com/mcp",
+        "mcp:https://hush@example.com/mcp",
         "mcp:https://example.com/s/hush4f0c1d2e3f405162738495/mcp",
         "mcp:npx server --api-key hush",
         "mcp:npx server --api-key=hush",
@@ -141,6 +145,7 @@ def test_a_key_is_not_remembered(target):
     "target",
     [
         "mcp:https://example.com/mcp?key=${KEY}",
+        "mcp:https://user:${KEY}@example.com/mcp",
         "mcp:npx server --api-key ${KEY}",
         "mcp:npx mcp-remote https://example.com --header 'Authorization: Bearer ${KEY}'",
         "mcp:npx -y @modelcontextprotocol/server-filesystem /srv",
@@ -148,6 +153,35 @@ def test_a_key_is_not_remembered(target):
 )
 def test_the_name_of_a_variable_is_remembered(target):
     assert select(encode_tools([target])) == ((target,), [])
+
+
+@each_case("target, shown", [
+    ("mcp:https://user:hush@example.com/mcp?key=hush", "mcp:https://…@example.com/mcp?key=…"),
+    ("mcp:https://example.com/mcp?hush", "mcp:https://example.com/mcp?…"),
+    ("mcp:https://user:hush#x@example.com/mcp", "mcp:https://…"),
+    ("mcp:https://${KEY}:hush@example.com/mcp", "mcp:https://…@example.com/mcp (${KEY})"),
+    ("mcp:https://example.com/mcp?a=1&key=x${KEY}", "mcp:https://example.com/mcp?a=…&key=${KEY}"),
+    ("mcp:https://example.com/mcp", "mcp:https://example.com/mcp"),
+    ("mcp:npx server --path a=b", "mcp:npx server --path a=b"),
+    ("tools.py", "tools.py"),
+])  # fmt: skip
+def test_targets_are_shown_without_keys_and_with_the_variables_that_they_send(target, shown):
+    assert hide_keys(target) == shown
+    assert shown in repr(Settings(tools=(target,)))
+
+
+def test_a_configuration_is_shown_without_its_keys():
+    config = ServerConfig(
+        name="s",
+        transport="http",
+        command=("server", "--token", "hush"),
+        url="https://user:hush@example.com/mcp?key=hush",
+        env={"KEY": "hush"},
+        headers={"authorization": "hush"},
+        oauth=OAuthClient(client_id="me", client_secret="hush"),
+    )
+    assert config.place == "https://…@example.com/mcp"
+    assert "hush" not in repr(config)
 
 
 def test_an_address_that_is_none_is_not_shown():

@@ -63,7 +63,7 @@ def failure(model: HttpModel, manner: str = "streamed", seconds: float = 60) -> 
         play(Agent(model if manner == "streamed" else Plain(model)), "arun")
     assert clock() < seconds
     error = caught.value
-    assert str(error).startswith(f"{model.endpoint.name} at {model.endpoint.base_url}")
+    assert str(error).startswith(model.endpoint.label)
     assert error.outcome.stop_reason == "error"
     assert str(error) in error.outcome.detail
     assert error.outcome.messages[0].text == "Go on."

@@ -8,11 +8,12 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.models import DIALECTS_BY_NAME, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
+from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import load, save_calibrated_dialect
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import ProviderError, UsageError
 
 KEYS = {
     "OPENAI_API_KEY": "sk-o",
@@ -104,7 +105,11 @@ def test_every_server_is_found_by_its_name():
 
 WRONG = {
     "": "names no endpoint",
-    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; write openai:NAME, openai-responses:NAME, anthropic:NAME",
+    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; did you mean openai:gpt-5.1?",
+    "claude-sonnet-5": "did you mean anthropic:claude-sonnet-5?",
+    "lokal": "did you mean local?",
+    "olama": "did you mean ollama:NAME?",
+    "banana": "'banana' names no endpoint that is known; write openai:NAME, openai-responses:NAME, anthropic:NAME",
     "openai": "'openai' names an endpoint and no model; write openai:NAME",
     "openai:": "names an endpoint and no model",
     "opnai:gpt-5.1": "did you mean openai:gpt-5.1?",
@@ -113,7 +118,9 @@ WRONG = {
     "llama.cpp:x": "did you mean llamacpp:x?",
     "qqq:x": "there are openai, openai-responses, anthropic, openrouter, ",
     "nope:x": "vllm; write openai:NAME for example",
-    "ftp://x/v1#m": "names no endpoint",
+    "ftp://me:canary@x/v1#m": "'ftp://…' is not an address of a model; write https://HOST/v1#MODEL",
+    "HTTPS://me:canary@x/v1#m": "'HTTPS://…@x/v1' is not an address of a model",
+    "opnai://me:canary@x": "is not an address of a model",
     "http://#m": "is not an address; write https://HOST/v1",
     "http://[::1/v1#m": "is not an address",
     "http://x:99999/v1#m": "is not an address",
@@ -121,6 +128,9 @@ WRONG = {
     "http://x:port/v1#m": "is not an address",
     "https://me:canary@x/v1#m": "holds a password",
     "https://x/v1?key=canary#m": "holds a password or a query",
+    "https://me:canary#x@x/v1#m": "'https://…' is not an address",
+    "https://me:canary/x@x/v1#m": "'https://…' is not an address",
+    "https://me:canary?x@x/v1#m": "'https://…' is not an address",
 }
 
 
@@ -133,8 +143,15 @@ def test_names_that_lead_nowhere(name: str):
 
 
 def test_an_address_of_the_environment_that_is_none():
-    with pytest.raises(UsageError, match=r"OLLAMA_HOST=http://x:y.* is not an address"):
+    with pytest.raises(UsageError, match=r"'OLLAMA_HOST=http://…' is not an address"):  # the port may be a password
         resolve_model("ollama:m", environ={"OLLAMA_HOST": "http://x:y"})
+
+
+def test_an_endpoint_is_shown_without_a_password():
+    endpoint = Endpoint(name="lab", base_url="http://me:canary@x/v1", key="canary", headers={"a": "canary"})
+    assert repr(endpoint) == "Endpoint(name='lab', base_url='http://…@x/v1', api='openai', key_variable=None)"
+    assert endpoint.label == "lab at http://…@x/v1"
+    assert "canary" not in repr(HttpModel(endpoint, "m"))
 
 
 # Said in full
@@ -151,6 +168,25 @@ def test_a_model_said_in_full():
     assert connect("openai:gpt-5.1", key="k").endpoint.base_url == "https://api.openai.com/v1"
     assert connect("ollama:gemma3").dialect == "python"
     assert connect("a/b#c", at="http://127.0.0.1:9/v1").model == "a/b#c"
+
+
+def test_a_name_with_its_endpoint_says_the_api_and_the_key_of_an_address(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-key")
+    made = connect("anthropic:claude-x", at="http://127.0.0.1:9")
+    endpoint = made.endpoint
+    assert (made.model, endpoint.api, endpoint.key) == ("claude-x", "anthropic", "secret-key")
+    assert (endpoint.base_url, endpoint.leaks_calls) == ("http://127.0.0.1:9/v1", True)
+    assert connect("gemma3:4b", at="http://127.0.0.1:9/v1").model == "gemma3:4b"
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-5.1", "anthropic:claude-x", "https://api.openai.com/v1#gpt-5.1"])
+def test_a_hosted_model_without_a_key_is_not_asked(name: str, monkeypatch: pytest.MonkeyPatch):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ProviderError, match=r"needs a key; set (OPENAI|ANTHROPIC)_API_KEY \(nothing was sent\)"):
+        Agent(name).run("Hi.")
+    assert not connect("openai:x", headers={"Authorization": "Bearer k"}).endpoint.lacks_key
+    assert not connect("openai:x", at="http://127.0.0.1:9/v1").endpoint.lacks_key
 
 
 # What the user has configured

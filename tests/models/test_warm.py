@@ -3,6 +3,7 @@
 The real program of the server runs, with a module that stands in for llama.cpp; `tests/local/` has the real one.
 """
 
+import errno
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 from toolspeak.models import local_server, warm
 from toolspeak.models.local import ServerOptions
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, list_warm_servers, stop_warm_servers
-from toolspeak.values.errors import ModelError
+from toolspeak.values.errors import ModelError, UsageError
 
 if not warm.is_supported:
     pytest.skip("there are no warm servers on Windows", allow_module_level=True)
@@ -173,6 +174,91 @@ def test_no_other_user_can_read_the_key(weights: Path, folder: Path, command: li
     holders = [path for path in folder.iterdir() if server.key in path.read_text(errors="replace")]
     assert [path.suffix for path in holders] == [".json"]
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in holders)
+
+
+STRANGER = 41002
+
+as_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can give files to another user: run the tests as root"
+)
+
+
+def plant_server(folder: Path, name: str, owner: int) -> None:
+    """Write the files of a server that another user runs. The lock is taken by the test."""
+    texts = {"running": "4242", "use": "", "start": "", "options": json.dumps({"weights": "w", "idle_seconds": 300})}
+    texts["json"] = json.dumps({"address": "http://127.0.0.1:6666", "key": "k", "pid": 4242})
+    for ending, text in texts.items():
+        path = folder / f"{name}.{ending}"
+        path.write_text(text)
+        path.chmod(0o666)
+        os.chown(path, owner, owner)
+
+
+def find_name(folder: Path) -> str:
+    return next(path.stem for path in folder.glob("*.running"))
+
+
+@as_root
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_server_that_another_user_planted_is_not_used(
+    weights: Path, folder: Path, command: list[str], tmp_path: Path, is_folder: bool
+) -> None:
+    import fcntl  # Windows does not have it
+
+    server = get(weights, folder, command)
+    name = find_name(folder)
+    stop_warm_servers(folder)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    plant_server(shared, name, STRANGER)
+    if is_folder:
+        os.chown(shared, STRANGER, STRANGER)
+    shared.chmod(0o777)
+    with (shared / f"{name}.running").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for use in (lambda: get(weights, shared, command), lambda: list_warm_servers(shared)):
+            with pytest.raises(UsageError, match="belongs to another user, who could answer"):
+                use()
+    assert not server.is_alive
+
+
+def test_a_folder_or_a_file_that_is_a_link_is_not_used(
+    weights: Path, folder: Path, command: list[str], tmp_path: Path
+) -> None:
+    get(weights, folder, command).release()
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with pytest.raises(UsageError, match="cannot use"):
+        get(weights, link, command)
+    name = find_name(folder)
+    stop_warm_servers(folder)
+    for ending in ("use", "log"):
+        (folder / f"{name}.{ending}").unlink()
+        (folder / f"{name}.{ending}").symlink_to(weights)
+        with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+            get(weights, folder, command)
+        (folder / f"{name}.{ending}").unlink()
+    assert weights.read_text() == "GGUF"
+
+
+def test_the_folder_is_closed_to_others_again(weights: Path, folder: Path, command: list[str]) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    get(weights, folder, command)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_server_keeps_to_the_folder_that_was_checked(weights: Path, folder: Path, command: list[str]) -> None:
+    """Also if its name means another folder later."""
+    server = get(weights, folder, command, idle_seconds=0.2)
+    moved = folder.rename(folder.with_name("moved"))
+    folder.mkdir()
+    plant_server(folder, find_name(moved), os.geteuid())
+    assert server.is_alive
+    server.release()
+    assert wait_for(lambda: not server.is_alive)
+    assert (folder / f"{find_name(moved)}.json").exists()
+    assert not (moved / f"{find_name(moved)}.json").exists()
 
 
 def test_the_status_says_what_the_server_does(weights: Path, folder: Path, command: list[str]) -> None:

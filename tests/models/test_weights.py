@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import zipfile
 from collections.abc import Generator, Mapping
@@ -19,6 +20,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.models.weights import (
     QWEN_CODER,
     PackageParts,
@@ -182,6 +184,112 @@ def test_a_file_that_was_not_changed_is_not_read_again(hub: FakeHub, tmp_path: P
         assert json.loads(record.read_text())["sha256"] == SMALL.sha256
 
 
+STRANGER = 41002
+
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0,
+    reason="only root can give files to another user: run the tests as root",
+)
+
+
+def give(path: Path, owner: int = STRANGER) -> None:
+    os.chown(path, owner, owner, follow_symlinks=False)
+
+
+@as_root
+def test_a_record_that_another_user_wrote_is_not_believed(hub: FakeHub, tmp_path: Path):
+    path = pulled(tmp_path, hub.environ)
+    record = tmp_path / "small.gguf.verified"
+    path.write_bytes(OTHER)
+    status = path.stat()
+    forged = {"sha256": SMALL.sha256, "size": status.st_size, "inode": status.st_ino}
+    forged |= {"mtime_ns": status.st_mtime_ns, "ctime_ns": status.st_ctime_ns}
+    record.write_text(json.dumps(forged))
+    assert find_weights(SMALL, tmp_path) == path  # whoever can write it can forge it
+    give(record)
+    assert find_weights(SMALL, tmp_path) is None
+    give(record, 0)
+    record.chmod(0o666)
+    assert find_weights(SMALL, tmp_path) is None
+    copy = tmp_path / "copy"
+    record.rename(copy)
+    copy.chmod(0o600)
+    record.symlink_to(copy)
+    assert find_weights(SMALL, tmp_path) is None
+
+
+@as_root
+@each_case("place, mode, owner, is_used", {
+    "own": ("models/small.gguf", 0o644, 0, True),
+    "the file is somebody else's": ("models/small.gguf", 0o644, STRANGER, False),
+    "everybody may write the file": ("models/small.gguf", 0o666, 0, False),
+    "its group may write the file": ("models/small.gguf", 0o664, 0, True),  # the group of root has no other members
+    "the folder is somebody else's": ("models", 0o755, STRANGER, False),
+    "everybody may write to the folder": ("models", 0o777, 0, False),
+    "only owners rename in the folder": ("models", 0o1777, 0, True),
+    "a folder above is somebody else's": ("", 0o755, STRANGER, False),
+    "everybody may write to a folder above": ("", 0o777, 0, False),
+    "only owners rename in a folder above": ("", 0o1777, 0, True),
+})  # fmt: skip
+def test_weights_that_another_user_could_change_are_not_used(
+    tmp_path_factory: pytest.TempPathFactory, place: str, mode: int, owner: int, is_used: bool
+):
+    base = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
+    for above in (base.parent, base.parent.parent):  # nothing is out of reach because nobody may enter a folder above
+        above.chmod(0o755)
+    (base / "models").mkdir()
+    path = base / "models" / "small.gguf"
+    path.write_bytes(DATA)
+    base.chmod(0o755)
+    (base / place).chmod(mode)
+    give(base / place, owner)
+    assert (find_weights(SMALL, base / "models") is not None) is is_used
+    base.chmod(0o700)
+    give(base, 0)
+    assert find_weights(SMALL, base / "models") is not None  # nobody else can get there
+
+
+@as_root
+def test_links_to_weights_are_followed_and_each_is_checked(tmp_path: Path):
+    for folder in ("own", "shared", "models"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "own" / "file").write_bytes(DATA)
+    (tmp_path / "shared" / "link").symlink_to("../own/file")
+    (tmp_path / "models" / "small.gguf").symlink_to(tmp_path / "shared" / "link")
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(0o755)
+    assert find_weights(SMALL, tmp_path / "models") is not None
+    give(tmp_path / "shared" / "link")
+    assert find_weights(SMALL, tmp_path / "models") is None
+    give(tmp_path / "shared" / "link", 0)
+    (tmp_path / "shared").chmod(0o777)
+    assert find_weights(SMALL, tmp_path / "models") is None
+
+
+@as_root
+def test_nothing_is_downloaded_to_a_folder_of_another_user(hub: FakeHub, tmp_path: Path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for mode, owner in ((0o755, STRANGER), (0o1777, 0)):
+        folder.chmod(mode)
+        give(folder, owner)
+        with pytest.raises(UsageError, match=r"models, where another user could change them: .*TOOLSPEAK_CACHE_FOLDER"):
+            pulled(folder, hub.environ)
+    assert hub.asked == []
+
+
+def test_a_folder_that_is_created_is_safe_whatever_the_umask(hub: FakeHub, tmp_path: Path):
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(0o755)
+    before = os.umask(0)
+    try:
+        path = pulled(tmp_path / "new" / "models", hub.environ)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o755
+    assert find_weights(SMALL, path.parent) == path
+
+
 def reads_file(path: Path) -> bool:
     """Whether the file is opened while the weights are looked for."""
     opened: list[str] = []
@@ -281,6 +389,14 @@ def test_a_hub_that_brings_nothing_more_is_given_up(hub: FakeHub, tmp_path: Path
 def test_an_address_that_is_none_is_told(tmp_path: Path):
     with pytest.raises(ModelError, match="HF_ENDPOINT is 'file:///etc', which is not an http address"):
         pulled(tmp_path, {"HF_ENDPOINT": "file:///etc"})
+
+
+@each_case("user", ["ann:S3CRET", "S3CRET", "ann:S3CRET#x", "ann:S3CRET?x", "ann:S3CRET/x"])
+def test_a_password_for_the_hub_is_not_shown(tmp_path: Path, user: str):
+    for scheme in ("http", "ftp"):
+        with pytest.raises(ModelError, match="could not be downloaded") as raised:
+            pulled(tmp_path, {"HF_ENDPOINT": f"{scheme}://{user}@127.0.0.1:9"})
+        assert "S3CRET" not in str(raised.value)
 
 
 # The packages

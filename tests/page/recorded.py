@@ -64,7 +64,9 @@ def write_facts(path: Path, facts: Iterable[Fact], times: Sequence[float] | None
 
 def record_run(path: Path, script: Sequence[Line] = TWO_CITIES, prompt: str = "How is the weather in Paris?") -> Path:
     """Write the facts of a run in the Python dialect, which an agent has made."""
-    agent = Agent(ScriptedModel(script, dialect="python", name="small-model"), tools=[get_weather, convert])
+    agent = Agent(
+        ScriptedModel(script, dialect="python", name="small-model", on_tool_error="tell"), tools=[get_weather, convert]
+    )
     return write_facts(path, agent.run(prompt).facts)
 
 

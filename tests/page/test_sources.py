@@ -46,7 +46,7 @@ def test_a_folder_lists_its_records_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:
-    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell"), tools=[get_weather, convert])
     path = tmp_path / "plain.jsonl"
     path.write_text(codec.dump_facts(agent.run("How is the weather in Paris?").facts))
     source = RecordFiles(path)
@@ -121,7 +121,7 @@ def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begu
 
 
 def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
-    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python", on_tool_error="tell"), tools=[get_weather, convert])
     facts = agent.run("How is the weather in Paris?").facts
     path = tmp_path / "log.sqlite"
     with ConversationStore(path) as store:
@@ -163,7 +163,14 @@ def test_a_store_lists_its_runs_and_hides_the_password_of_its_address(tmp_path: 
         assert source.label == "runs.db"
 
     run_in_loop(look())
-    assert DurableStore("postgresql://ada:secret@db.example/runs").label == "db.example/runs"
+    assert DurableStore("postgresql://ada:se#c?ret@db.example/runs?sslpassword=secret").label == "db.example/runs"
+
+
+@pytest.mark.parametrize("user", ["ada:S3CRET", "S3CRET", "ada:S3CRET#x", "ada:S3CRET/x", "ada:S3CRET?x"])
+def test_a_gateway_is_named_without_a_password(user: str):
+    with pytest.raises(UsageError, match="write the address of a gateway") as raised:
+        GatewayExchanges(f"http://{user}@127.0.0.1:9/v1", KEY)
+    assert "S3CRET" not in str(raised.value)
 
 
 def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -> None:

@@ -1,20 +1,24 @@
 """Reading stays linear in the text: what is computed, what is given to calls, and what is read twice."""
 
+import inspect
 import json
+import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 from hypothesis import example, given, settings
 
 from tests.cases import RUNS_ALL, each_case, sample
 from toolspeak.dialects import fold
-from toolspeak.reading import reader as reader_module
-from toolspeak.reading.code.constants import MIN_UNITS, UNITS_PER_CHAR, Budget
-from toolspeak.reading.source import FREE_REWOUND_CHARS, REWOUND_PER_CHAR, Source
+from toolspeak.reading.source import FREE_REWOUND_CHARS, MIN_UNITS, REWOUND_PER_CHAR, UNITS_PER_CHAR, Budget
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.events import Event
 from toolspeak.values.spec import ToolSpec
 
 from .corpus import at_least, offered, read_events, texts
+
+T = TypeVar("T")
 
 WEATHER = ToolSpec(
     name="get_weather",
@@ -38,19 +42,6 @@ def argument_chars(events: list[Event]) -> int:
 def event_chars(events: list[Event]) -> int:
     keys = ("text", "raw", "reason", "hint", "name")
     return sum(len(getattr(event, key, None) or "") for event in events for key in keys)
-
-
-@pytest.fixture
-def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
-    """The budgets of all messages that are read in a test."""
-    made: list[Budget] = []
-
-    def make() -> Budget:
-        made.append(Budget())
-        return made[-1]
-
-    monkeypatch.setattr("toolspeak.reading.code_calls.Budget", make)
-    return made
 
 
 # What is computed
@@ -91,14 +82,13 @@ DOUBLING = {
 
 
 @each_case("form, rounds", sample([(form, rounds) for form in DOUBLING for rounds in (400, 16, 64)], len(DOUBLING)))
-def test_a_value_that_doubles_with_each_line_is_refused_before_it_is_built(form, rounds, budgets):
-    budgets.clear()  # of the case before
+def test_a_value_that_doubles_with_each_line_is_refused_before_it_is_built(form, rounds):
     first, again = DOUBLING[form]
     text = "```py\n" + first + "\n" + f"{again}\n" * rounds + "get_weather(city=x)\n```"
-    events = read_events([WEATHER], [text])
+    budget = Budget()
+    events = read_events([WEATHER], [text], budget=budget)
     assert argument_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
     assert event_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
-    [budget] = budgets
     assert budget.steps <= units_for(text)
     understood = fold(events)
     assert understood.calls or understood.malformed
@@ -140,18 +130,18 @@ def test_a_refused_call_does_not_repeat_long_code_without_end():
     ],
     ids=["nested comprehensions", "comprehensions in a loop", "skipped code in a loop", "closures", "many names"],
 )
-def test_loops_take_steps_that_are_linear_in_the_code(code, budgets):
+def test_loops_take_steps_that_are_linear_in_the_code(code):
     text = f"```py\n{code}\nget_weather(city='Oslo')\n```"
-    read_events([WEATHER], [text])
-    [budget] = budgets
+    budget = Budget()
+    read_events([WEATHER], [text], budget=budget)
     assert budget.steps <= units_for(text) + len(text)
 
 
-def test_names_that_are_forgotten_do_not_renew_the_budget(budgets):
+def test_names_that_are_forgotten_do_not_renew_the_budget():
     again = "```py\nx='a'\n" + "x=x+x\n" * 17 + "get_weather(city=x)\n```\n</think>\n"
-    read_events([WEATHER], [again * 20])
-    assert len(budgets) == 1
-    assert budgets[0].emitted <= units_for(again * 20)
+    budget = Budget()
+    events = read_events([WEATHER], [again * 20], budget=budget)
+    assert argument_chars(events) <= budget.emitted <= units_for(again * 20)
 
 
 @settings(max_examples=at_least(500))
@@ -243,47 +233,129 @@ def pair_with_sizes(texts: list[str]) -> list[tuple[str, int]]:
     return pairs if RUNS_ALL else pairs[::2]
 
 
-class CountingSource(Source):
-    """A source that counts the characters that are copied or gone back over."""
+def check_linear(text: str, size: int = 1_000_000) -> list[Event]:
+    """Check that the work of reading a text in chunks of a size is linear in the text, as its budget has counted it.
 
-    __slots__ = ("copied",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.copied = 0
-
-    def feed(self, chunk: str) -> None:
-        super().feed(chunk)
-        self.copied += len(self.text)
-
-    def since(self, mark: int) -> str:
-        text = super().since(mark)
-        self.copied += len(text)
-        return text
-
-
-def check_linear(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources: list[CountingSource] = []
-
-    def make() -> CountingSource:
-        sources.append(CountingSource())
-        return sources[-1]
-
-    monkeypatch.setattr(reader_module, "Source", make)
+    Returns:
+        The events.
+    """
+    budget = Budget()
     chunks = [text[start : start + size] for start in range(0, len(text), size)]
-    events = read_events([WEATHER], chunks)
-    [source] = sources
-    assert source.rewound <= FREE_REWOUND_CHARS + (REWOUND_PER_CHAR + 2) * len(text)
-    assert source.copied <= FREE_REWOUND_CHARS + 40 * len(text)
+    events = read_events([WEATHER], chunks, budget=budget)
+    assert budget.rewound <= FREE_REWOUND_CHARS + (REWOUND_PER_CHAR + 4) * len(text)
+    assert budget.copied <= FREE_REWOUND_CHARS + COPIED_PER_CHAR * len(text)
+    assert budget.steps <= units_for(text)
     assert event_chars(events) <= MIN_UNITS + 100 * len(text)
+    return events
+
+
+COPIED_PER_CHAR = 400
+"""Characters that are moved for a character, at most: for one that arrives alone, within the distance of looking ahead."""
 
 
 @each_case("again, size", sample(pair_with_sizes(REPEATED), 60))
-def test_repeated_beginnings_are_read_in_linear_time(again, size, monkeypatch):
-    check_linear(again * (10_000 // len(again)), size, monkeypatch)
+def test_repeated_beginnings_are_read_in_linear_time(again, size):
+    check_linear(again * (10_000 // len(again)), size)
 
 
 @each_case("again, size", sample(pair_with_sizes(IN_CODE), 24))
-def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size, monkeypatch):
-    check_linear("```py\n" + again * (10_000 // len(again)), size, monkeypatch)
-    check_linear("```ts\nx = " + again * (10_000 // len(again)), size, monkeypatch)
+def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size):
+    check_linear("```py\n" + again * (10_000 // len(again)), size)
+    check_linear("```ts\nx = " + again * (10_000 // len(again)), size)
+
+
+# One budget for the message, whatever is nested in it
+
+DOUBTFUL = "[" + '" ' * 30 + '","1'
+"""A value that can be read in very many ways: every quote may end a string."""
+
+HOLDING_VALUES = {
+    "function": "<tool_call>\n<function=get_weather>\n<parameter=o>\n{}\n</parameter>\n</function>\n</tool_call>\n",
+    "invoke": '<function_calls>\n<invoke name="get_weather">\n<parameter name="o">{}</parameter>\n</invoke>\n</function_calls>\n',
+    "arg_key": "<tool_call>get_weather\n<arg_key>o</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>\n",
+    "dsml": '<｜DSML｜invoke name="get_weather"><｜DSML｜parameter name="o" string="false">{}</｜DSML｜parameter></｜DSML｜invoke>\n',
+    "section": '<|open|>call tool="get_weather"<|sep|><|open|>argument key="o" type="object"<|sep|>{}<|close|>argument<|sep|>'
+    "<|close|>call<|sep|>\n",
+    "element": ']<]minimax[>[<invoke name="get_weather">]<]minimax[>[<o>{}]<]minimax[>[</o>]<]minimax[>[</invoke>\n',
+    "object": '<tool_call>{{"name": "get_weather", "arguments": {{"o": {}}}}}</tool_call>\n',
+    "named": '[TOOL_CALLS]get_weather[ARGS]{{"o": {}}}\n',
+    "code": "```py\nget_weather(o={})\n```\n",
+    "line": "get_weather(o={})\n",
+    "react": 'Action: get_weather\nAction Input: {{"o": {}}}\n',
+    "harmony": '<|start|>assistant to=functions.get_weather<|message|>{{"o": {}}}<|call|>\n',
+}
+"""Forms of a call, with a place for the value of its argument."""
+
+
+@each_case("form, count", [(form, count) for form in HOLDING_VALUES for count in (1, 20)])
+def test_values_that_can_be_read_in_many_ways_share_the_budget_of_the_message(form, count):
+    again = HOLDING_VALUES[form].format(DOUBTFUL)
+    check_linear(again * count, 7 if count == 1 else 1_000_000)
+
+
+@each_case("outer, inner", sample([(outer, inner) for outer in HOLDING_VALUES for inner in HOLDING_VALUES], 24))
+def test_forms_within_forms_share_the_budget_of_the_message(outer, inner):
+    text = HOLDING_VALUES[outer].format(HOLDING_VALUES[inner].format(DOUBTFUL).strip())
+    check_linear(text * 4)
+
+
+def test_calls_before_the_budget_is_spent_stay_and_words_after_it_are_shown():
+    first = '{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
+    understood = fold(check_linear(first + HOLDING_VALUES["function"].format(DOUBTFUL) * 60 + "The end."))
+    assert [ready.call.arguments for ready in understood.calls] == [{"city": "Oslo"}]
+    assert understood.text.endswith("The end.")
+    assert all(malformed.reason and malformed.hint for malformed in understood.malformed)
+
+
+@each_case(
+    "label, again",
+    [("python", "get_weather(city='1');"), ("ts", "get_weather({city: '1'}); "), ("", "get_weather(city='1');")],
+)
+def test_many_calls_on_one_line_are_read_once(label, again):
+    text = f"```{label}\n{again * 500}\n```\n" if label else again * 500
+    budget = Budget()
+    understood = fold(read_events([WEATHER], [text], budget=budget))
+    assert len(understood.calls) == 500
+    assert budget.rewound <= 5 * len(text)
+    check_linear(text)
+
+
+def test_a_line_that_cannot_be_read_to_its_end_takes_linear_work():
+    check_linear("```py\n" + "get_weather(city='1');" * 500 + "get_weather('\n```\n")
+
+
+def test_conditions_within_conditions_share_the_budget_of_the_message():
+    check_linear("```ts\n" + "if (() => { " * 300 + "x" + "}) {}" * 300 + "\nget_weather({city: 'Oslo'})\n```")
+
+
+# A reading that is broken off loses nothing
+
+
+def call_deeply(depth: int, work: Callable[[], T]) -> T:
+    return call_deeply(depth - 1, work) if depth else work()
+
+
+def read_with_little_stack(text: str, size: int) -> list[Event]:
+    """The events of a text for whose brackets the stack of the interpreter is too small."""
+    chunks = [text[start : start + size] for start in range(0, len(text), size)]
+    frames = len(inspect.stack())
+    return call_deeply(sys.getrecursionlimit() - frames - 150, lambda: read_events([WEATHER], chunks))
+
+
+DEEP = "[" * 90 + "1" + "]" * 90
+
+
+@each_case(
+    "text, calls, shown",
+    {
+        "words": (f"Look: it is\n{DEEP}\nThe end.", 0, f"Look: it is\n{DEEP}\nThe end."),
+        "a call that began": (f'{{"name": "get_weather", "arguments": {{"o": {DEEP}}}}}\nThe end.', 0, "\nThe end."),
+        "calls before": (f"get_weather(city='Oslo')\n{DEEP}\nThe end.", 1, f"{DEEP}\nThe end."),
+        "a list of calls": (f"[get_weather(city='Oslo'), get_weather(o={DEEP})]\nThe end.", 0, "The end."),
+    },
+)
+def test_a_text_that_is_nested_beyond_the_stack_is_shown(text, calls, shown):
+    for size in (7, 1_000_000):
+        understood = fold(read_with_little_stack(text, size))
+        assert len(understood.calls) == calls
+        assert understood.text.endswith(shown)

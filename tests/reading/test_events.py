@@ -284,3 +284,30 @@ def test_a_new_model_family_needs_nothing_but_its_tokens():
     command = [sys.executable, "-c", textwrap.dedent(NEW_FAMILY)]
     done = subprocess.run(command, input=json.dumps(list(texts)), capture_output=True, text=True, check=True)
     assert dict(zip(texts, json.loads(done.stdout), strict=True)) == texts
+
+
+QUOTED_HEADERS = [
+    'Write "<|start|>assistant to=now<|message|>{}" to ask.',
+    "Write `<|start|>assistant to=now<|message|>{}` to ask.",
+    "Write\n<|start|>assistant to=now<|message|>{}\nto ask.",
+    'Write "<|channel|>commentary to=functions.now<|message|>{}" to ask.',
+    "Hello.<|start|>assistant to=now<|message|>{}",
+]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("text", QUOTED_HEADERS)
+def test_a_header_in_text_for_the_user_is_shown(text: str, size: int):
+    answer = f"<|start|>assistant to=user<|message|>{text}<|eot|>"
+    content = fold(read_events(TOOLS, [answer[place : place + size] for place in range(0, len(answer), size)]))
+    assert (content.text, content.calls) == (text, ())
+    ended = f"<|start|>assistant to=user<|message|>{text}<|end|><|start|>assistant to=now<|message|>{{}}<|call|>"
+    assert [ready.call.name for ready in fold(read_events(TOOLS, [ended])).calls] == ["now"]
+
+
+def test_reasoning_ends_at_a_header_that_is_not_quoted():
+    start = "<|channel|>analysis<|message|>I could send"
+    header = "<|start|>assistant to=now<|message|>{}"
+    quoted = fold(read_events(TOOLS, [f'{start} "{header}" now.<|end|>']))
+    assert (quoted.calls, quoted.thinking) == ((), f'I could send "{header}" now.')
+    assert len(fold(read_events(TOOLS, [f"{start} it.{header}<|call|>"])).calls) == 1

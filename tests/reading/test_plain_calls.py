@@ -8,7 +8,7 @@ from toolspeak.reading.code.statements import StatementReader
 from toolspeak.reading.code.syntax import Statement
 from toolspeak.reading.cursor import Cursor
 from toolspeak.reading.doubt import run_to_end
-from toolspeak.reading.source import Source
+from toolspeak.reading.source import Budget, Source
 
 TOOLS = ("get_weather", "f", "print", "for", "match", "not", "lambda")
 
@@ -54,7 +54,7 @@ calls = make_calls(st.just("f"), join_arguments(plain_keys, plain_values), plain
 
 
 def open_source(text: str) -> Source:
-    source = Source()
+    source = Source(Budget())
     source.feed(text)
     source.ended = True
     return source
@@ -86,7 +86,7 @@ def test_the_usual_forms_are_plain() -> None:
 
 
 def test_a_line_is_waited_for_and_not_read_piece_by_piece() -> None:
-    source = Source()
+    source = Source(Budget())
     reading = PlainCallReader(source, TOOLS).read(python=True)
     source.feed("\nf(")
     next(reading)

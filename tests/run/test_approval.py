@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.tools import tool
-from toolspeak.values.errors import RunPaused
+from toolspeak.tools import Context, Tool, tool
+from toolspeak.values.errors import RunPaused, UsageError
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
@@ -124,12 +125,10 @@ def test_an_approver_that_fails_ends_the_run_with_its_error(error: BaseException
         raise error
 
     kept: list[Any] = []
-    clock = Clock()
     raised = RuntimeError if isinstance(error, StopIteration) else type(error)
     agent = Agent(ScriptedModel(SCRIPT), [pay, price], approve=plain if sort == "plain" else coroutine)
     with pytest.raises(raised):
         play(agent, face, record=kept.append)
-    assert clock() < 5
     assert kept[-1].reason == "cancelled"
     assert "the approval failed" in kept[-1].detail
     again = Agent(ScriptedModel(SCRIPT), [pay, price]).resume(kept)
@@ -161,3 +160,98 @@ def test_a_denial_survives_a_conversation():
     chat = Agent(ScriptedModel([*SCRIPT, says("As I said.")]), [pay, price], approve=lambda _: "no").chat()
     check(chat.run("Pay."))
     assert chat.run("And?").text == "As I said."
+
+
+# Who is asked, by the arguments and the run
+
+
+def pay_out(amount: float, to: str = "Ada") -> str:
+    """Pay."""
+    return f"paid {amount} to {to}"
+
+
+def is_large(call: ToolCall) -> bool:
+    return call.arguments["amount"] > 100
+
+
+async def is_large_for(call: ToolCall, context: Context[Any]) -> bool:
+    return call.arguments["amount"] > context.deps
+
+
+PAYS = [calls(("pay_out", {"amount": "50"}), ("pay_out", {"amount": 500})), says("Done.")]
+
+
+@pytest.mark.parametrize("rule", [is_large, is_large_for])
+@pytest.mark.parametrize("face", FACES)
+def test_a_rule_of_a_tool_decides_by_the_arguments(rule: Any, face: str):
+    asked: list[Any] = []
+
+    def approve(call: ToolCall) -> bool:
+        asked.append(call.arguments["amount"])
+        return True
+
+    agent = Agent(ScriptedModel(PAYS), [tool(approve=rule)(pay_out)], deps=100, approve=approve)
+    outcome = play(agent, face)
+    assert [each.output for each in outcome.calls] == ["paid 50.0 to Ada", "paid 500.0 to Ada"]
+    assert asked == [500]
+    answers = [fact for fact in outcome.facts if isinstance(fact, ApprovalGiven)]
+    assert sorted(fact.by for fact in answers) == ["", "the tool's own rule"]
+
+
+def test_a_run_pauses_only_for_the_calls_that_the_rule_names():
+    agent = Agent(ScriptedModel(PAYS), [tool(approve=is_large)(pay_out)])
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.")
+    [waiting] = paused.value.calls
+    assert waiting.arguments == {"amount": 500}
+    outcome = agent.resume(paused.value.facts, approvals={waiting.id: True})
+    assert [each.output for each in outcome.calls] == ["paid 50.0 to Ada", "paid 500.0 to Ada"]
+
+
+def test_a_rule_knows_the_values_that_the_function_would_get():
+    seen: list[Any] = []
+
+    def note(call: ToolCall, context: Context[Any]) -> bool:
+        seen.append((call.arguments, context.deps, context.call_id == call.id, context.turn))
+        return False
+
+    agent = Agent(ScriptedModel(PAYS), [tool(approve=note)(pay_out)], deps="deps")
+    assert agent.run("Go.").text == "Done."
+    assert seen == [({"amount": float(amount), "to": "Ada"}, "deps", True, 1) for amount in (50, 500)]
+
+
+def test_an_approver_may_take_the_context():
+    def approve(call: ToolCall, context: Context[dict[str, float]]) -> bool | str:
+        assert context.run_id
+        return call.arguments["amount"] <= context.deps["limit"] or "too much"
+
+    script = [calls(("pay_out", {"amount": 50}), ("pay_out", {"amount": 500})), says("Done.")]
+    agent = Agent(ScriptedModel(script), [tool(approve=True)(pay_out)], approve=approve)
+    paid, refused = agent.run("Go.", deps={"limit": 100}).calls
+    assert paid.output == "paid 50.0 to Ada"
+    assert "too much" in (refused.error or "")
+
+    asks = ScriptedModel([calls(("ask", {"prompt": "Go."})), says("End.")])
+    inner = Agent(ScriptedModel(script), [tool(approve=True)(pay_out)]).as_tool("ask")
+    outer = Agent(asks, [inner], approve=approve, deps={"limit": 100})
+    assert outer.run("Go.").calls[0].output == "Done."
+
+
+@each_case(
+    "rule, words", {"raises": (lambda call: 1 / 0, "division by zero"), "a text": (lambda call: "x", "returned 'x'")}
+)
+def test_a_rule_that_fails_ends_the_run(rule: Any, words: str):
+    with pytest.raises((ZeroDivisionError, UsageError), match=words):
+        Agent(ScriptedModel(PAYS), [tool(approve=rule)(pay_out)], approve=lambda call: True).run("Go.")
+
+
+def test_a_call_with_wrong_arguments_asks_nobody():
+    script = [calls(("pay_out", {"amount": "much"})), says("Done.")]
+    agent = Agent(ScriptedModel(script), [tool(approve=is_large)(pay_out)])
+    assert "amount" in (agent.run("Go.").calls[0].error or "")
+
+
+def test_what_cannot_be_an_approval_is_refused():
+    with pytest.raises(UsageError, match="approve is True, False or a function of a call, not 'yes'"):
+        tool(approve="yes")(pay_out)  # type: ignore[arg-type]
+    assert Tool(Tool(pay_out, approve=is_large), name="other").approval_rule is is_large

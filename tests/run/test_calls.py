@@ -72,7 +72,8 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_reference_that_leads_nowhere_is_told(case: str):
     code, told = BROKEN[case]
-    outcome = play(Agent(ScriptedModel([says(f"```python\n{code}\n```"), says("Done.")]), TOOLS, dialect="python"))
+    model = ScriptedModel([says(f"```python\n{code}\n```"), says("Done.")], on_tool_error="tell")
+    outcome = play(Agent(model, TOOLS, dialect="python"))
     assert told in said(outcome)
     assert not outcome.calls[1].result.ran
     assert outcome.text == "Done."

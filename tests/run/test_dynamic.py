@@ -15,7 +15,7 @@ from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.errors import RunPaused, UsageError
 from toolspeak.values.events import RunStarted
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import system, user
+from toolspeak.values.messages import ToolCall, system, user
 
 from .playing import FACES, awaited, left, play, said
 
@@ -305,3 +305,69 @@ def test_a_timeout_of_the_function_itself_is_its_own_error():
 
     with pytest.raises(TimeoutError, match="the prompt server is silent"):
         Agent(ScriptedModel([]), system=write, limits=Limits(seconds=60)).run("Go.")
+
+
+# Another agent for a while
+
+
+def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello, {name}."
+
+
+GREETS = [calls(("greet", {"name": "Ada"})), says("Done.")]
+
+
+def test_an_agent_is_replaced_in_part():
+    agent = Agent(ScriptedModel([says("first")]), [greet], system="Be short.", limits=Limits(turns=3))
+    other = agent.replace(model=ScriptedModel(GREETS), limits=Limits(turns=2))
+    assert agent.run("Go.").text == "first"
+    outcome = other.run("Go.")
+    assert (outcome.text, outcome.calls[0].output) == ("Done.", "Hello, Ada.")
+    assert outcome.messages[0].text == "Be short."
+    assert (agent.limits.turns, other.limits.turns) == (3, 2)
+    with pytest.raises(TypeError, match="banana"):
+        agent.replace(banana=1)  # type: ignore[call-arg]
+
+
+def test_an_agent_is_overridden_for_a_while():
+    agent = Agent("openai:gpt-5.1", [greet])
+    other = ScriptedModel(GREETS)
+    chat, outer = agent.chat(), ScriptedModel([calls(("ask", {"prompt": "Go."})), says("It said so.")])
+    with agent.override(model=other):
+        assert agent.run("Go.").calls[0].output == "Hello, Ada."
+        assert asyncio.run(agent.arun("Go.")).text == "Done."
+        assert chat.run("Go.").text == "Done."
+        assert Agent(outer, [agent.as_tool("ask")]).run("Go.").calls[0].output == "Done."
+        with agent.override(model=ScriptedModel([says("inner")])):
+            assert agent.run("Go.").text == "inner"
+        assert agent.run("Go.").text == "Done."
+    assert agent.model.name == "openai:gpt-5.1"
+    assert agent.prepare("Go.", {}) is not None
+
+
+def test_a_run_has_a_model_of_its_own():
+    agent = Agent(ScriptedModel([says("the agent's")]))
+    assert agent.run("Go.", model=ScriptedModel([says("the run's")])).text == "the run's"
+    assert agent.run("Go.").text == "the agent's"
+    stream = agent.stream("Go.", model=ScriptedModel([says("streamed")]))
+    assert list(stream)
+    assert stream.outcome.text == "streamed"
+
+
+def test_a_run_has_an_approver_of_its_own():
+    pay = tool(approve=True)(greet)
+    agent = Agent(ScriptedModel(GREETS), [pay])
+    asked: list[str] = []
+
+    def approve(call: ToolCall) -> bool:
+        asked.append(call.name)
+        return True
+
+    assert agent.run("Go.", approve=approve).calls[0].output == "Hello, Ada."
+    assert asked == ["greet"]
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.")
+    assert agent.resume(paused.value.facts, approve=approve).text == "Done."
+    with pytest.raises(UsageError, match="approve"):
+        agent.run("Go.", approve=True)  # type: ignore[arg-type]

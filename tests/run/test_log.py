@@ -29,7 +29,7 @@ def test_a_failing_tool_leaves_its_traceback(function: object, caplog: pytest.Lo
     name = getattr(function, "__name__", "")
     script = [calls((name, {"city": "Oslo"}), (name, {"city": "Rome"})), says("Cold.")]
     with caplog.at_level(logging.WARNING, logger="toolspeak"):
-        outcome = Agent(ScriptedModel(script), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]  # parametrize gives objects
+        outcome = Agent(ScriptedModel(script, on_tool_error="tell"), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]  # parametrize gives objects
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == f"tool {name} failed (call {outcome.calls[1].call.id} of run {outcome.run_id})"
@@ -58,7 +58,7 @@ def test_nothing_is_printed_unless_logging_is_configured():
     program = (
         "from tests.run.test_log import *\n"
         "script = [calls(('look_up', {'city': 'Rome'})), says('Cold.')]\n"
-        "print(Agent(ScriptedModel(script), [look_up]).run('How is it?').text)"
+        "print(Agent(ScriptedModel(script, on_tool_error='tell'), [look_up]).run('How is it?').text)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert (done.stdout, done.stderr) == ("Cold.\n", "")

@@ -157,7 +157,7 @@ def test_an_answer_beside_other_calls_waits_for_them(answer_is_first: bool, dial
 def test_an_answer_beside_a_call_that_failed_is_not_taken(other: tuple[str, dict[str, str]], dialect: str):
     first = ("final_answer", {"name": "Oslo", "people": 1})
     script = [calls(("look", {"what": "Oslo"}), other, first), calls(GIVEN)]
-    outcome = play(Agent(ScriptedModel(script), [look, fail], dialect=dialect), output=Place)
+    outcome = play(Agent(ScriptedModel(script, on_tool_error="tell"), [look, fail], dialect=dialect), output=Place)
     assert outcome.output == OSLO
     refused = [made for made in outcome.calls if made.error and made.error.startswith(REFUSED)]
     assert [made.name for made in refused] == ["final_answer"]
@@ -375,3 +375,45 @@ def test_a_type_whose_json_form_cannot_be_read_back_is_named():
 
     with pytest.raises(UsageError, match="its own JSON form cannot be read back"):
         Agent(ScriptedModel([calls(("final_answer", {"word": "OSLO"}))])).run("Go.", output=Odd)
+
+
+def test_a_default_factory_is_not_called_for_the_prompt():
+    made: list[int] = []
+
+    def count_up() -> int:
+        made.append(len(made))
+        return len(made)
+
+    class Numbered(BaseModel):
+        word: str
+        number: int = Field(default_factory=count_up)
+        twice: int = Field(default_factory=lambda data: 2 * data["number"])
+
+    @dataclass
+    class Counted:
+        word: str
+        number: int = field(default_factory=count_up)
+
+    for kind in (Numbered, Counted):
+        made.clear()
+        model = ScriptedModel([calls(("final_answer", {"word": "Oslo"}))])
+        output = Agent(model).run("Go.", output=kind).output
+        [spec] = model.requests[0].shown.tools
+        assert "default" not in spec.parameters["properties"]["number"]
+        assert spec.parameters["required"] == ["word"]
+        assert isinstance(output, kind)
+        assert output.number == len(made)
+
+
+def test_a_printed_outcome_is_short():
+    @tool
+    def look(where: str) -> str:
+        """Look."""
+        return "x" * 1000
+
+    outcome = Agent(ScriptedModel([calls(("look", {"where": "Oslo"})), says("It is cold.")]), [look]).run("Go.")
+    answer, call, end = str(outcome).splitlines()
+    assert answer == "It is cold."
+    assert call.startswith("look(where='Oslo') -> 'xxx")
+    assert len(call) == 100
+    assert end.startswith("[answered; ")

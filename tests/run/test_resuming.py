@@ -143,7 +143,9 @@ RUNS: dict[str, tuple[list[ScriptedReply], dict[str, Any]]] = {
 
 def agent_of(script: list[ScriptedReply], options: dict[str, Any]) -> tuple[Agent, dict[str, Any]]:
     given = {key: value for key, value in options.items() if key != "output"}
-    return Agent(ScriptedModel(script, chunk=6), TOOLS, **given), {"output": options.get("output")}
+    return Agent(ScriptedModel(script, chunk=6, on_tool_error="tell"), TOOLS, **given), {
+        "output": options.get("output")
+    }
 
 
 def keys(facts: Sequence[Fact], kind: type[ToolStarted] | type[ToolFinished]) -> set[tuple[str, str]]:

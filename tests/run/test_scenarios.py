@@ -274,7 +274,7 @@ def test_a_demand_is_met_by_a_result_that_is_no_argument_error():
         raise ValueError("out of order")
 
     script = [calls(("fails", {"x": "?"})), says("?"), calls(("fails", {"x": 1})), says("It is out of order.")]
-    outcome = play(Agent(ScriptedModel(script), [fails], tool_choice="fails"))
+    outcome = play(Agent(ScriptedModel(script), [fails], tool_choice="fails", on_tool_error="tell"))
     assert outcome.text == "It is out of order."
     assert [each.result.ran for each in outcome.calls] == [False, True]
 

@@ -19,6 +19,7 @@ from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Tool, tool
+from toolspeak.values.errors import ToolError, UsageError
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Text
 
@@ -44,7 +45,8 @@ def sibling() -> str:
 def run_with(bad: Callable[..., Any] | Tool[..., Any], face: str = "run", **options: Any) -> Outcome:
     """A run that calls a bad tool between two good calls, then answers."""
     bad = bad if isinstance(bad, Tool) else tool(bad, name="bad")
-    model = ScriptedModel([calls(("sibling", {}), (bad.name, {}), ("sibling", {})), says("Done.")])
+    script = [calls(("sibling", {}), (bad.name, {}), ("sibling", {})), says("Done.")]
+    model = ScriptedModel(script, on_tool_error="tell")
     clock = Clock()
     outcome = play(Agent(model, [sibling, bad], **options), face)
     assert clock() < 10
@@ -510,3 +512,52 @@ def test_a_sequential_call_runs_alone():
     assert log[:2] == ["+a", "+b"]
     assert sorted(log[2:4]) == ["-a", "-b"]
     assert log[4:] == ["+C", "-C", "+d", "-d", "+E", "-E", "+F", "-F"]
+
+
+# A mistake in a tool that should be seen
+
+
+def divide(x: int) -> float:
+    """Divide by a number."""
+    return 1 / x
+
+
+async def divide_later(x: int) -> float:
+    """Divide by a number."""
+    return 1 / x
+
+
+def refuse(x: int) -> float:
+    """Divide by a number."""
+    raise ToolError("not by zero")
+
+
+@pytest.mark.parametrize("function", [divide, divide_later])
+@pytest.mark.parametrize("face", FACES)
+def test_a_mistake_in_a_tool_ends_a_scripted_run(function: Callable[..., Any], face: str):
+    script = [calls((function.__name__, {"x": 0})), says("Never.")]
+    with pytest.raises(ZeroDivisionError):
+        play(Agent(ScriptedModel(script), [function]), face)
+    outcome = play(Agent(ScriptedModel(script), [function], on_tool_error="tell"), face)
+    assert (outcome.text, outcome.errors) == ("Never.", 1)
+    with pytest.raises(ZeroDivisionError):
+        play(Agent(ScriptedModel(script, on_tool_error="tell"), [function], on_tool_error="raise"), face)
+
+
+def test_what_is_meant_for_the_model_ends_no_run():
+    script = [calls(("refuse", {"x": 0}), ("refuse", {"x": "?"})), says("So be it.")]
+    outcome = Agent(ScriptedModel(script), [refuse]).run("Go.")
+    assert (outcome.text, outcome.errors) == ("So be it.", 0)
+    assert outcome.calls[0].error == "not by zero"
+
+
+def test_a_mistake_in_a_tool_of_an_inner_agent_ends_the_outer_run():
+    inner = Agent(ScriptedModel([calls(("divide", {"x": 0})), says("Never.")]), [divide])
+    outer = Agent(ScriptedModel([calls(("ask", {"prompt": "?"})), says("Never.")]), [inner.as_tool("ask")])
+    with pytest.raises(ZeroDivisionError):
+        outer.run("Go.")
+
+
+def test_another_choice_is_refused():
+    with pytest.raises(UsageError, match="on_tool_error is 'tell' or 'raise', not 'ignore'"):
+        Agent(ScriptedModel([]), on_tool_error="ignore")  # type: ignore[arg-type]

@@ -1,12 +1,13 @@
 """Which settings of a project count: those of a trusted one, and harmless ones; and who may have written its file."""
 
-import importlib.util
+import json
 import os
-import py_compile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak import Agent
 from toolspeak.models import SERVERS
 from toolspeak.run.model_lookup import find_model
@@ -102,6 +103,37 @@ def test_no_trust_lets_a_project_do_what_is_the_users_alone(
     assert load_with_project(find_project(folder, environ), trusted=False, environ=environ).ignored
 
 
+@each_case(
+    "entry",
+    {
+        "header": {"url": "https://h/mcp", "headers": {"Authorization": "Bearer ${OPENAI_API_KEY}"}},
+        "address": {"url": "https://h/${ANTHROPIC_API_KEY}/mcp"},
+        "query": {"url": "https://h/mcp?k=${env:OPENAI_API_KEY}"},
+        "login": {"url": "https://h/mcp", "oauth": {"clientSecret": "${GROQ_API_KEY}"}},
+        "word": {"command": "npx", "args": ["x", "--key=${OPENAI_API_KEY}"]},
+        "variable": {"command": "npx", "args": ["x"], "env": {"OPENAI_API_KEY": "${OPENAI_API_KEY}"}},
+        "default of another": {"command": "npx", "args": ["${NONE:-${OPENAI_API_KEY}}"]},
+        "program": {"command": "${OPENAI_API_KEY:-npx}"},
+        "folder": {"command": "npx", "cwd": "${TOOLSPEAK_API_KEY}"},
+    },
+)
+def test_no_project_gives_the_key_of_a_built_in_endpoint_to_a_server(
+    folder: Path, environ: dict[str, str], entry: dict[str, Any]
+):
+    write(folder, 'tools = ["mcp.json"]')
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"s": entry}}))
+    with pytest.raises(UsageError, match=r"a project cannot give .*_API_KEY, which is the key of a built-in endpoint"):
+        load(folder, environ=environ)
+    assert load_with_project(find_project(folder, environ), trusted=False, environ=environ).tools == ()
+
+
+def test_no_target_of_a_project_holds_the_key_of_a_built_in_endpoint(folder: Path, environ: dict[str, str]):
+    for target in ("mcp:https://h/${OPENAI_API_KEY}/mcp", "mcp:npx x ${OPENAI_API_KEY}"):
+        write(folder, f'tools = ["{target}"]')
+        with pytest.raises(UsageError, match="a project cannot give OPENAI_API_KEY"):
+            load(folder, environ=environ)
+
+
 def test_the_built_in_endpoints_and_keys_are_those_of_the_models():
     assert set(SERVERS) == BUILT_IN_ENDPOINTS
     variables = {name for each in SERVERS.values() for name in (each.key_variable, each.other_key_variable) if name}
@@ -137,7 +169,7 @@ def test_the_library_reads_no_project_unless_told(folder: Path, tmp_path: Path, 
 
 def test_a_decision_ends_with_any_change(folder: Path, environ: dict[str, str]):
     write(folder, 'tools = ["t.py:f", "box/", "bag", "later.py"]')
-    for name in ("t.py", "box/a.py", "box/pkg/_b.py", "bag/c.py"):
+    for name in ("t.py", "box/a.py", "box/pkg/__init__.py", "box/pkg/_b.py", "bag/c.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x = 1")
     project = find_project(folder, environ).file
@@ -155,18 +187,6 @@ def test_a_decision_ends_with_any_change(folder: Path, environ: dict[str, str]):
     again = find_project(folder / "box", environ).file
     assert again is not None
     assert find_decision(again, environ=environ) is None
-
-
-def test_compiled_code_that_python_does_not_check_is_part_of_the_fingerprint(folder: Path, environ: dict[str, str]):
-    write(folder, 'tools = ["t.py"]')
-    source = folder / "t.py"
-    source.write_text("x = 1")
-    before = fingerprint(folder, environ)
-    py_compile.compile(str(source))
-    assert fingerprint(folder, environ) == before
-    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
-    assert Path(importlib.util.cache_from_source(str(source))).is_file()
-    assert fingerprint(folder, environ) != before
 
 
 def test_other_parts_of_a_pyproject_may_change(folder: Path, environ: dict[str, str]):

@@ -108,6 +108,23 @@ def test_a_wrong_address_is_refused(url: str):
         complete_url(url)
 
 
+@pytest.mark.parametrize("user", ["ann:S3CRET", "S3CRET", "ann:S3CRET#x", "ann:S3CRET?x", "ann:S3CRET/x"])
+def test_an_address_with_a_password_is_refused_without_it(user: str):
+    with pytest.raises(UsageError, match=r"address of (?:a|the) collector") as raised:
+        complete_url(f"http://{user}@127.0.0.1:9")
+    assert "S3CRET" not in str(raised.value)
+
+
+def test_a_key_in_the_query_is_sent_and_not_shown():
+    with receive_spans() as receiver:
+        receiver.status = 500
+        sender = SpanSender(f"{receiver.url}?key=S3CRET", {})
+        assert sender.url.endswith("?key=S3CRET")
+        with pytest.raises(SpansNotSent, match="/v1/traces refused the spans: 500") as raised:
+            sender.send([make_span()])
+    assert "S3CRET" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("status", "answer", "problem"),
     [

@@ -1,14 +1,18 @@
 """`discover`: tools from a module, package, file, folder or entry-point group, and reasons for what was left out."""
 
 import importlib
+import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.cases import each_case
 
 from toolspeak import Toolbox, UsageError, discover
+from toolspeak.settings.resolver import list_code
+from toolspeak.tools.discovery import discover_listed
 
 PLAIN = '''
 """Some tools."""
@@ -294,6 +298,85 @@ def test_a_file_is_run_once(tmp_path: Path):
     written(tmp_path, counting=f"with open({str(log)!r}, 'a') as log:\n    log.write('run ')\n{one('go')}")
     assert discover(tmp_path / "counting.py").names == discover(tmp_path / "counting.py").names == ("go",)
     assert log.read_text() == "run "
+
+
+# Which files are loaded
+
+
+def test_a_library_does_not_find_optional_modules_beside_a_file(tmp_path: Path):
+    library = tmp_path / "library"
+    written(
+        library, tries_optional="try:\n    import optional_beside as found\nexcept ImportError:\n    found = None\n"
+    )
+    sys.path.insert(0, str(library))
+    home = written(
+        tmp_path / "home",
+        optional_beside="raise SystemExit('it ran')",
+        plain="import tries_optional\n" + one("go", "return tries_optional.found is None"),
+    )
+    assert discover(home / "plain.py")["go"].function(0) is True
+
+
+@each_case("invalidation", [py_compile.PycInvalidationMode.TIMESTAMP, py_compile.PycInvalidationMode.UNCHECKED_HASH])
+def test_a_compiled_file_is_not_believed(tmp_path: Path, invalidation: py_compile.PycInvalidationMode):
+    evil, folder = tmp_path / "evil.py", tmp_path / invalidation.name
+    evil.write_text("raise SystemExit('it ran')")
+    for name in ("plain", "helper_compiled"):
+        written(folder, **{name: "import helper_compiled\n" + one("go") if name == "plain" else "VALUE = 1"})
+        source = folder / f"{name}.py"
+        cached = Path(importlib.util.cache_from_source(str(source)))
+        py_compile.compile(str(evil), cfile=str(cached), invalidation_mode=invalidation)
+        if (
+            invalidation is py_compile.PycInvalidationMode.TIMESTAMP
+        ):  # the header has the time and the size of the source
+            data, status = bytearray(cached.read_bytes()), source.stat()
+            data[8:16] = int(status.st_mtime).to_bytes(4, "little") + status.st_size.to_bytes(4, "little")
+            cached.write_bytes(bytes(data))
+    sys.modules.pop("helper_compiled", None)
+    assert discover(folder / "plain.py").names == ("go",)
+
+
+@each_case(
+    "text, helper",
+    {
+        "import statement": ("import listed_helper\n", "listed_helper.py"),
+        "in a function, later": ("", "listed_later.py"),
+        "submodule": ("import listed_pkg.sub\n", "listed_pkg/sub.py"),
+        "from a folder that is no package": ("from listed_space.sub import VALUE\n", "listed_space/sub.py"),
+        "constant name": ("import importlib\nimportlib.import_module('listed_text')\n", "listed_text.py"),
+        "computed name": ("import importlib\nimportlib.import_module('listed_' + 'sum')\n", "listed_sum.py"),
+        "computed name in a folder": (
+            "import importlib\nfor x in ['a']:\n    importlib.import_module(f'listed_parts.{x}')\n", "listed_parts/a.py",
+        ),
+        "a folder on the path": (
+            "import sys, os\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'listed_lib'))\nimport listed_in\n",
+            "listed_lib/listed_in.py",
+        ),
+    },
+)  # fmt: skip
+def test_what_a_file_imports_from_its_folder_is_listed_and_loaded(tmp_path: Path, text: str, helper: str):
+    folder = tmp_path / helper.replace("/", "-")
+    (folder / helper).parent.mkdir(parents=True)
+    (folder / helper).write_text("VALUE = 1\n")
+    if helper == "listed_pkg/sub.py":
+        (folder / "listed_pkg" / "__init__.py").touch()
+    body = "import listed_later\n    return listed_later.VALUE" if helper == "listed_later.py" else "return x"
+    written(folder, plain=text + one("go", body))
+    assert folder / helper in list_code([str(folder / "plain.py")], "here").files
+    assert discover(folder / "plain.py")["go"].function(1) == 1
+
+
+def test_of_a_project_only_listed_files_are_loaded(tmp_path: Path):
+    """The tools put their folder on the path, and import what appeared after the question."""
+    text = "import sys, os\nsys.path.insert(0, os.path.dirname(__file__))\ntry:\n    import new_beside\nexcept ImportError:\n    raise\n"
+    written(tmp_path, plain=text + one("go"))
+    listing = list_code([str(tmp_path / "plain.py")], "here", project=tmp_path)
+    written(tmp_path, new_beside="raise SystemExit('it ran')")
+    with pytest.raises(UsageError, match=r"new_beside.*is not loaded: no import statement of the tools names it"):
+        discover_listed(str(tmp_path / "plain.py"), listing)
+    (tmp_path / "plain.py").write_text(one("other"))
+    with pytest.raises(UsageError, match="has changed since it was listed"):
+        discover_listed(str(tmp_path / "plain.py"), listing)
 
 
 # Entry points

@@ -9,6 +9,7 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from toolspeak import Context, Tool, Toolbox, ToolspeakError, UsageError, tool
+from toolspeak.values.origin import Origin
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForTypeCheckers
@@ -292,7 +293,9 @@ def decorated(x: int) -> int:
     ],
 )
 def test_an_option_that_is_given_wins_over_the_decorator(make: Any, option: str, given: Any, kept: Any):
-    assert make(decorated, **{option: given}).spec == replace(decorated.spec, **{option: kept})
+    is_docstring = option == "description" and given is None
+    origin = Origin.PROGRAM if is_docstring else decorated.spec.origin
+    assert make(decorated, **{option: given}).spec == replace(decorated.spec, **{option: kept}, origin=origin)
 
 
 def test_options_that_are_not_given_are_the_careful_ones():
@@ -310,6 +313,7 @@ def test_options_that_are_not_given_are_the_careful_ones():
         sequential=False,
         timeout=None,
         max_output=None,
+        origin=Origin.PROGRAM,
     )
 
 

@@ -25,7 +25,8 @@ from seeing import seen
 from toolspeak import Context, Tool
 from toolspeak.values.coercion import Coercion
 from toolspeak.values.spec import strict_schema
-from toolspeak.values.validation import count_nodes, is_valid
+from toolspeak.values.validation import is_valid
+from toolspeak.values.work_budget import count_nodes
 
 
 def called(row: Shape, sent: Any) -> Any:

@@ -21,7 +21,8 @@ from typing_extensions import TypedDict
 from toolspeak import InvalidArguments, Tool
 from toolspeak.values.coercion import Coercion, coerce, coerce_arguments
 from toolspeak.values.spec import strict_schema
-from toolspeak.values.validation import Validation, count_nodes, is_valid
+from toolspeak.values.validation import Validation, is_valid
+from toolspeak.values.work_budget import count_nodes
 
 # Types, each with a strategy for its values
 

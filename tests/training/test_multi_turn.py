@@ -15,20 +15,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 import multi_turn
 
 
-class ScriptedPlayer:
-    """Answers with what a function says for a conversation."""
+def answer_with(conversations: list[Any], say: Callable[[Any], str]) -> Callable[[list[str]], list[tuple[str, bool]]]:
+    """Answer with what a function says for each conversation that goes on."""
 
-    def __init__(self, conversations: list[Any], say: Callable[[Any], str]) -> None:
-        self._conversations = conversations
-        self._say = say
-        self._asked: list[int] = []
+    def answer(prompts: list[str]) -> list[tuple[str, bool]]:
+        going_on = [each for each in conversations if each.prompt is not None]
+        assert [each.prompt for each in going_on] == prompts
+        return [(say(each), False) for each in going_on]
 
-    def read(self, prompts: dict[int, str]) -> list[int]:
-        self._asked = list(prompts)
-        return []
-
-    def write(self) -> dict[int, tuple[str, bool]]:
-        return {place: (self._say(self._conversations[place]), False) for place in self._asked}
+    return answer
 
 
 def say_right_calls(conversation: Any) -> str:
@@ -40,7 +35,7 @@ def say_right_calls(conversation: Any) -> str:
 
 def play(say: Callable[[Any], str], limit: int) -> list[Any]:
     conversations = multi_turn.make_conversations("tuned", ("python", "typescript"), limit)
-    ended = list(multi_turn.play_all(conversations, ScriptedPlayer(conversations, say)))
+    ended = list(multi_turn.play_all(conversations, answer_with(conversations, say)))
     assert len(ended) == len(conversations) == 2 * limit
     return ended
 
@@ -53,16 +48,16 @@ def test_the_halves_have_no_conversation_in_common_and_are_a_hundred_each():
 
 def test_right_calls_one_by_one_are_right_in_every_turn():
     for each in play(say_right_calls, 10):
-        mark = multi_turn.judge(each.script, each.steps)
-        assert mark.whole, (each.id, mark)
+        marks = multi_turn.judge(each.script, each.steps)
+        assert all(marks), (each.id, marks)
         assert set(each.ends) == {"answered"}
 
 
 def test_words_alone_are_wrong_in_every_turn_that_asks_for_something():
     for each in play(lambda _: "I cannot do that.", 5):
-        mark = multi_turn.judge(each.script, each.steps)
-        assert not mark.whole
-        assert mark.turns == tuple(not calls for calls in each.script.truth)
+        marks = multi_turn.judge(each.script, each.steps)
+        assert not all(marks)
+        assert marks == [not calls for calls in each.script.truth]
 
 
 def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
@@ -75,11 +70,17 @@ def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
     for each in play(say, 3):
         assert each.ends[-1] in ("limit", "loop")
         assert all(len(answers) <= multi_turn.MAX_STEPS for answers in each.answers)
-        assert not multi_turn.judge(each.script, each.steps).whole
+        assert not all(multi_turn.judge(each.script, each.steps))
 
 
 def test_conversations_that_are_given_up_are_marked():
     conversations = multi_turn.make_conversations("tuned", ("python",), 3)
-    player = ScriptedPlayer(conversations, say_right_calls)
-    ended = list(multi_turn.play_all(conversations, player, is_late=lambda: True))
+    answer = answer_with(conversations, say_right_calls)
+    ended = list(multi_turn.play_all(conversations, answer, is_late=lambda: True))
     assert [each.ends for each in ended] == [["cancelled"]] * 3
+
+
+def test_a_conversation_whose_prompt_is_too_long_ends_at_the_limit():
+    conversations = multi_turn.make_conversations("tuned", ("python",), 3)
+    ended = list(multi_turn.play_all(conversations, lambda prompts: [None] * len(prompts)))
+    assert [each.ends for each in ended] == [["limit"]] * 3

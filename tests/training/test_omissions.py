@@ -10,12 +10,12 @@ from typing import Any
 
 from tests.cases import RUNS_ALL, each_case, sample
 from tests.lab.test_field import find_problems
-from tests.training.test_pairs import is_right, make_pairs
-from toolspeak.lab.suites import load_suite
+from tests.training.test_pairs import compose_suite, is_right, make_pairs
 
 omissions: Any = import_module("composing.omissions")
+talk: Any = import_module("composing.talk")
 
-JOBS: list[Any] = [job for field in omissions.FIELDS for job in field.jobs]
+JOBS: list[Any] = [job for jobs in omissions.FIELDS.values() for job in jobs]
 
 SAMPLE = 8
 """One question in so many is answered and judged."""
@@ -44,8 +44,7 @@ def draw_twins(seed: int) -> list[Any]:
 
 
 def test_the_questions_have_right_answers(tmp_path: Path):
-    omissions.write_omissions(tmp_path / "omissions.jsonl", 7)
-    suite = load_suite(str(tmp_path / "omissions.jsonl"))
+    suite = compose_suite("omissions", tmp_path)
     assert len(suite.questions) > 1300
     assert [problem for each in sample(suite.questions, 150) for problem in find_problems(each)] == []
     counts = Counter(each.category for each in suite.questions)
@@ -58,8 +57,7 @@ def test_the_questions_have_right_answers(tmp_path: Path):
 
 
 def test_the_sets_have_two_to_six_tools_of_many_fields(tmp_path: Path):
-    omissions.write_omissions(tmp_path / "omissions.jsonl", 3)
-    sets = {len(each.tools) for each in load_suite(str(tmp_path / "omissions.jsonl")).questions}
+    sets = {len(each.tools) for each in compose_suite("omissions", tmp_path, seed=3).questions}
     assert sets == {2, 3, 4, 5, 6}
     assert len(omissions.FIELDS) >= 15
     assert len({job.name for job in JOBS}) == len(JOBS) >= 45
@@ -79,7 +77,7 @@ def test_what_is_left_out_is_said_by_the_twin_alone():
 def test_of_a_choice_that_is_left_out_no_value_is_said():
     for twins in (each for each in draw(6) if len(each.calls) == 1):
         for key in twins.dropped:
-            for value in twins.job.find_part(key).schema.get("enum", ()):
+            for value in twins.job.slots[key].schema.get("enum", ()):
                 assert len(value) == 1 or not omissions.is_said(value, twins.lacking), twins.lacking
 
 
@@ -104,7 +102,7 @@ def test_no_sentence_looks_cut():
 
 @each_case("job", JOBS, ids=lambda job: job.name)
 def test_each_sentence_says_what_its_tool_requires(job: Any):
-    lines = omissions.list_lines(job.frames)
+    lines = talk.list_sentences(job.frames)
     assert len(lines) >= 5
     assert {lang for lang, _ in lines} > {"en"}
     for lang, frame in lines:
@@ -112,10 +110,10 @@ def test_each_sentence_says_what_its_tool_requires(job: Any):
         pieces = omissions.list_pieces(job, frame)
         assert pieces, frame
         for key in {each for piece in pieces for each in omissions.list_keys(piece)}:
-            asks = job.find_part(key).asks
+            asks = job.find(key, "asks")
             assert is_in(lang, asks), (frame, key)
-            assert len(omissions.in_language(asks, lang)) >= 2, (frame, key)
-    for _, line in omissions.list_lines(job.twos):
+            assert len(talk.list_ways(lang, asks)) >= 2, (frame, key)
+    for _, line in talk.list_sentences(job.twos):
         frame, _, replies = line.partition(" >> ")
         assert set(omissions.list_keys(frame)) >= set(job.required), frame
         assert len(replies.split(" | ")) >= 2, line
@@ -127,7 +125,7 @@ def test_a_question_names_only_what_was_said():
     for seed in range(60):
         rng = random.Random(seed)
         pieces = omissions.list_pieces(job, frame)
-        twins = omissions.draw_twins(job, "en", frame, pieces[0], rng)
+        twins = omissions.draw_twins(job, "en", frame, pieces[:1], rng)
         assert not re.search(r"[A-Z]{1,2}-[A-Z]{3,4}", twins.reply), twins.reply
 
 
@@ -144,7 +142,7 @@ def test_what_ends_comes_after_what_begins():
     ends = 0
     for twins in (each for seed in (range(3) if RUNS_ALL else (5, 0)) for each in draw_twins(seed)):
         for key, part in twins.job.parts.items():
-            for call in twins.calls if part.after else ():
-                assert call["arguments"][key] > call["arguments"][part.after], twins.whole
+            for call in twins.calls if "after" in part else ():
+                assert call["arguments"][key] > call["arguments"][part["after"]], twins.whole
                 ends += 1
     assert ends > 100

@@ -15,7 +15,6 @@ from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 
 compose_selections: Any = import_module("composing.selections")
-record_choices: Any = import_module("composing.records")
 
 SAMPLE = 25
 """One question in so many is answered."""
@@ -24,10 +23,10 @@ SAMPLE = 25
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = tmp_path_factory.mktemp("selections") / "selections.jsonl"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("ENGLISH", "ABROAD"):
-            patch.setattr(compose_selections, name, sample(getattr(compose_selections, name), 5))
-        compose_selections.write_selections(written, 11)
+    english = [each for each in compose_selections.DOMAINS if each.lang == "en"]
+    abroad = [each for each in compose_selections.DOMAINS if each.lang != "en"]
+    domains = [*sample(english, 5), *sample(abroad, 5)]
+    make_pairs.write_lines(written, compose_selections.compose(11, domains))
     return written
 
 
@@ -75,19 +74,20 @@ def test_numbers_of_a_reply_are_those_that_were_shown(path: Path):
 
 
 def test_a_tie_is_not_chosen_from():
-    domain = compose_selections.ENGLISH[0]
-    chooser = record_choices.Chooser(domain, random.Random(3))
+    domain = compose_selections.DOMAINS[0]
+    chooser = compose_selections.Chooser(domain, random.Random(3))
     best = domain.bests[0]
     assert best.pick == "min"
     records = [{best.name: value} for value in (4, 2, 2, 5)]
-    assert chooser.rank(records, best) is None
-    assert chooser.rank(records, best, 2) is None
     assert chooser.rank([*records, {best.name: 1}], best) == [{best.name: 1}]
-    assert chooser.rank([*records, {best.name: 1}], best, 2) is None  # the second could be either
+    # The first could be either of two, or a second one.
+    for drawn, count in ((records, 1), (records, 2), ([*records, {best.name: 1}], 2)):
+        with pytest.raises(compose_selections.UnclearError):
+            chooser.rank(drawn, best, count)
 
 
 def test_the_best_under_a_condition_is_not_the_best_of_all():
-    chooser = record_choices.Chooser(compose_selections.ENGLISH[2], random.Random(5))
+    chooser = compose_selections.Chooser(compose_selections.DOMAINS[2], random.Random(5))
     for _ in range(20):
         records, choice = chooser.draw(chooser.best_under)
         [first] = chooser.rank(records, choice.best)

@@ -12,27 +12,30 @@ from typing import Any
 
 from tests.cases import each_case, sample
 from tests.lab.test_field import find_problems
-from tests.training.test_pairs import is_right, make_pairs
-from toolspeak.lab.suites import load_suite
+from tests.training.test_pairs import compose_suite, is_right, make_pairs
 
-said_days: Any = import_module("composing.said.days")
-said_counts: Any = import_module("composing.said.counts")
-said_stays: Any = import_module("composing.said.stays")
-said_amounts: Any = import_module("composing.said.amounts")
-compose_sums: Any = import_module("composing.sums")
-compose_times: Any = import_module("composing.times")
+kinds: Any = import_module("composing.kinds")
+spoken: Any = import_module("composing.spoken")
+stays: Any = import_module("composing.stays")
+talks: Any = import_module("composing.talk")
 
 SAMPLE = 8
 """One question in so many is answered and judged."""
 
 NEW_YEARS_EVE = date(2026, 12, 31)
 
-PLANKS: Any = said_counts.tally("Planks", "planks / Bretter / planches / tablas")
+
+def make_slot(kind: str, seed: int = 1, **entry: Any) -> Any:
+    """Make the slot that the set of a seed makes of a parameter of one kind."""
+    [slot] = kinds.make_slots({"value": {"kind": kind, **entry}}, random.Random(seed)).values()
+    return slot
+
+
+PLANKS: Any = make_slot("tally", description="Planks", noun="planks / Bretter / planches / tablas")
 
 
 def test_the_questions_have_right_answers(tmp_path: Path):
-    compose_sums.write_sums(tmp_path / "sums.jsonl", 7)
-    suite = load_suite(str(tmp_path / "sums.jsonl"))
+    suite = compose_suite("sums", tmp_path)
     assert len(suite.questions) > 1400
     assert [problem for each in sample(suite.questions, 150) for problem in find_problems(each)] == []
     chosen = sample(suite.questions[::SAMPLE], 60)
@@ -46,16 +49,16 @@ def test_the_questions_have_right_answers(tmp_path: Path):
 
 
 def test_there_are_many_tools_in_many_areas():
-    assert len({each.name for each in compose_sums.TOOLS}) == len(compose_sums.TOOLS) >= 40
-    assert len({each.area for each in compose_sums.TOOLS}) >= 15
+    assert len({each.name for each in spoken.SUMS.tools}) == len(spoken.SUMS.tools) >= 40
+    assert len({each.area for each in spoken.SUMS.tools}) >= 15
 
 
-@each_case("tool", compose_sums.TOOLS, ids=lambda tool: tool.name)
+@each_case("tool", spoken.SUMS.tools, ids=lambda tool: tool.name)
 def test_each_sentence_says_what_its_tool_requires(tool: Any):
     needed = {key for key in tool.values if not key.endswith("?")}
     known = {key.rstrip("?") for key in tool.values}
     assert len(tool.list_frames("en")) >= 5
-    for lang in said_days.LANGUAGES:
+    for lang in talks.LANGUAGES:
         assert tool.list_frames(lang)
         assert bool(tool.list_frames(lang, is_pair=True)) == bool(tool.pairs)
         for frame in tool.list_frames(lang):
@@ -78,13 +81,11 @@ def find_places(frame: str) -> set[str]:
 def draw_words(say: Any, lang: str, today: date = NEW_YEARS_EVE, count: int = 6000) -> dict[str, Any]:
     """Draw many times; return the words with what they stand for."""
     rng = random.Random(5)
-    return {words: rest for words, *rest in (say(said_days.Talk(rng, lang, today)) for _ in range(count))}
+    return {words: rest for words, *rest in (say(talks.Talk(rng, lang, today)) for _ in range(count))}
 
 
-@cache
-def draw_slot(kind: Any, lang: str, seed: int = 1, count: int = 6000) -> dict[str, Any]:
+def draw_slot(slot: Any, lang: str, count: int = 6000) -> dict[str, Any]:
     """Draw many times from the slot that one set makes of a parameter."""
-    slot = kind(random.Random(seed), "value")
     return {words: rest[0] for words, rest in draw_words(slot.say, lang, count=count).items()}
 
 
@@ -104,16 +105,16 @@ def draw_slot(kind: Any, lang: str, seed: int = 1, count: int = 6000) -> dict[st
     ],
 )
 def test_a_stay_is_what_the_words_say(lang: str, words: str, ahead: int, nights: int):
-    assert draw_words(said_stays.say_nights, lang)[words] == [NEW_YEARS_EVE + timedelta(ahead), nights]
+    assert draw_words(stays.say_nights, lang)[words] == [NEW_YEARS_EVE + timedelta(ahead), nights]
 
 
 @each_case(
     "way, words, start",
     [
-        (said_stays.say_between, "from December 31, 2025 to January 2nd", date(2025, 12, 31)),
-        (said_stays.say_between, "arriving 2026-01-31, leaving 2 February", date(2026, 1, 31)),
-        (said_stays.say_backwards, "two nights, leaving on 1 January 2026", date(2025, 12, 30)),
-        (said_stays.say_until_weekday, "from Wednesday, 31 December 2025, until Friday", date(2025, 12, 31)),
+        (stays.say_between, "from December 31, 2025 to January 2nd", date(2025, 12, 31)),
+        (stays.say_between, "arriving 2026-01-31, leaving 2 February", date(2026, 1, 31)),
+        (stays.say_backwards, "two nights, leaving on 1 January 2026", date(2025, 12, 30)),
+        (stays.say_until_weekday, "from Wednesday, 31 December 2025, until Friday", date(2025, 12, 31)),
     ],
 )
 def test_stays_go_over_the_end_of_a_month_and_a_year(way: Any, words: str, start: date):
@@ -132,10 +133,9 @@ def test_stays_go_over_the_end_of_a_month_and_a_year(way: Any, words: str, start
     ],
 )
 def test_a_set_decides_which_days_of_a_stay_are_wanted(mode: str, value: dict[str, Any]):
-    slot_seed = next(
-        seed for seed in range(99) if "YYYY-MM-DD" in str(said_stays.nights([mode])(random.Random(seed), "").schemas)
-    )
-    assert draw_slot(said_stays.nights([mode]), "en", slot_seed)["from tomorrow for three nights"] == value
+    slots = (make_slot("nights", seed, modes=[mode]) for seed in range(99))
+    slot = next(each for each in slots if "YYYY-MM-DD" in str(each.schemas))
+    assert draw_slot(slot, "en")["from tomorrow for three nights"] == value
 
 
 @each_case(
@@ -153,14 +153,14 @@ def test_a_group_is_who_the_words_say(lang: str, words: str, ages: list[int]):
 
 
 def say_party(talk: Any) -> Any:
-    return said_stays.say_party(talk, 14, 0)
+    return stays.say_party(talk, 14, 0)
 
 
 def test_the_ages_that_a_description_tells_divide_a_group():
     for seed in range(30):
-        slot = said_stays.party("adults", "children", "seniors")(random.Random(seed), "")
+        slot = make_slot("party", seed, third="seniors")
         low, high = map(int, re.findall(r"\d+", slot.schemas["adults"]["description"]))
-        words, found = slot.say(said_days.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
+        words, found = slot.say(talks.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
         ages = [int(each) for each in re.findall(r"\d+", words)]
         if len(ages) == sum(found.values()):
             assert found.get("children", 0) == sum(each < low for each in ages)
@@ -188,11 +188,11 @@ def test_a_number_of_things_is_added_up(lang: str, words: str, number: int):
 
 
 def test_people_fall_ill_and_pairs_are_two():
-    people = draw_slot(said_counts.heads("People"), "en")
+    people = draw_slot(make_slot("heads", description="People"), "en")
     assert people["we were twenty-five and three are ill"] == {"value": 22}
     begun = "twenty to begin with, two dropped out, four joined"
     assert people[begun] == {"value": 22}
-    pairs = draw_slot(said_counts.tally("Stones", "stones / / / ", has_pairs=True), "en")
+    pairs = draw_slot(make_slot("tally", description="Stones", noun="stones", has_pairs=True), "en")
     assert pairs["eight pairs of stones"] == {"value": 16}
 
 
@@ -207,7 +207,7 @@ def test_people_fall_ill_and_pairs_are_two():
 )
 def test_a_figure_is_written_without_doubt(lang: str, ways: set[str]):
     def say(talk: Any) -> Any:
-        return said_counts.write_figure(talk, Decimal("48213.7"), 1), 0
+        return kinds.write_figure(talk, Decimal("48213.7"), 1), 0
 
     assert set(draw_words(say, lang, count=500)) == ways
 
@@ -215,8 +215,8 @@ def test_a_figure_is_written_without_doubt(lang: str, ways: set[str]):
 def test_decimals_are_dropped_rounded_or_kept_as_the_description_tells():
     seen: set[str] = set()
     for seed in range(40):
-        slot = said_counts.figure("Reading", "units", 100, 900)(random.Random(seed), "value")
-        words, found = slot.say(said_days.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
+        slot = make_slot("figure", seed, description="Reading", unit="units", low=100, high=900)
+        words, found = slot.say(talks.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
         whole, tenth = words.split(".")
         description = slot.schemas["value"]["description"]
         rule = next(each for each in ("dropped", "not rounded", "nearest", "all decimals") if each in description)
@@ -227,10 +227,12 @@ def test_decimals_are_dropped_rounded_or_kept_as_the_description_tells():
 
 
 def test_a_code_is_written_as_the_description_tells():
-    assert [each.write("C", "44002") for each in said_counts.code_forms(1, 5)] == [
+    assert [kinds.write_code(form, "C", "44002") for _, form in talks.WORDS["code_forms"]["letters"]] == [
         "C-44002", "C44002", "c44002", "44002/C", "44002",
     ]  # fmt: skip
-    assert [each.write("", "600718") for each in said_counts.code_forms(0, 6)] == ["600718", "600-718", "000600718"]
+    assert [kinds.write_code(form, "", "600718") for _, form in talks.WORDS["code_forms"]["digits"]] == [
+        "600718", "600-718", "000600718",
+    ]  # fmt: skip
 
 
 @each_case(
@@ -242,14 +244,15 @@ def test_a_code_is_dictated(words: str):
 
 
 def say_code(talk: Any) -> Any:
-    return said_counts.say_code(talk, "C", "44002"), 0
+    return kinds.say_code(talk, "C", "44002"), 0
 
 
 @each_case("minutes, name", [(719, "morning"), (720, "afternoon"), (1019, "afternoon"), (1020, "evening")])
 def test_the_hours_of_a_description_divide_the_day(minutes: int, name: str):
-    split = said_counts.SPLITS[0]
-    assert split.tell() == "morning = 8:00 to 11:59, afternoon = 12:00 to 16:59, evening = 17:00 to 20:59"
-    assert split.find(minutes) == name
+    names, hours = talks.WORDS["splits"][0]
+    told = "morning = 8:00 to 11:59, afternoon = 12:00 to 16:59, evening = 17:00 to 20:59"
+    assert kinds.tell_parts(names, hours) == told
+    assert kinds.find_part(minutes, names, hours) == name
 
 
 @each_case(
@@ -268,22 +271,22 @@ def test_the_hours_of_a_description_divide_the_day(minutes: int, name: str):
     ],
 )
 def test_a_unit_counts_as_the_description_tells(said: str, rule: str, words: str, number: float):
-    kind = said_amounts.measure("Amount", said, ["10", "1.5"])
-    rules = [kind(random.Random(seed), "value").schemas["value"]["description"] for seed in range(60)]
-    seed = next(place for place, each in enumerate(rules) if rule in each)
-    assert draw_slot(kind, "en", seed, count=500)[words] == {"value": number}
+    entry = {"description": "Amount", "said": said, "values": ["10", "1.5"]}
+    slots = (make_slot("measure", seed, **entry) for seed in range(60))
+    slot = next(each for each in slots if rule in each.schema["description"])
+    assert draw_slot(slot, "en", count=500)[words] == {"value": number}
 
 
 def test_a_correction_changes_one_of_two_calls():
-    tool = next(each for each in compose_sums.TOOLS if each.name == "ribbon_roll")
-    offer = compose_times.make_offer(tool, random.Random(1), "snake")
+    tool = next(each for each in spoken.SUMS.tools if each.name == "ribbon_roll")
+    offer = spoken.Offer(tool, kinds.make_slots(tool.values, random.Random(1)), "snake")
     lengths = draw_words(offer.slots["length"].say, "en")
     checked = 0
     for seed in range(400):
-        first, second = compose_sums.fill_pair(offer, said_days.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
-        if found := re.search(r"Oh wait, (\w+): (.+), not (.+)\.$", first.text):
+        draft = spoken.fill_pair(offer, talks.Talk(random.Random(seed), "en", NEW_YEARS_EVE))
+        if found := re.search(r"Oh wait, (\w+): (.+), not (.+)\.$", draft.text):
             who, right, wrong = found.groups()
-            by_colour = {each.call["arguments"]["colour"]: each.call["arguments"]["length"] for each in (first, second)}
+            by_colour = {each["arguments"]["colour"]: each["arguments"]["length"] for each in draft.calls}
             assert by_colour[who] == lengths[right][0]["length"] != lengths[wrong][0]["length"]
             assert len(by_colour) == 2
             checked += 1

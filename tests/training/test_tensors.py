@@ -23,13 +23,17 @@ END, PAD = 298, 299
 GROUPS = [
     {
         "system": "a system message",
-        "examples": [{"rest": "what is it?", "target": "f(x=1)"}, {"rest": "hello there", "target": "hi"}],
+        "examples": [
+            {"id": "a", "rest": "what is it?", "target": "f(x=1)"},
+            {"id": "b", "rest": "hello there", "target": "hi"},
+        ],
     },
-    {"system": "another", "examples": [{"rest": "abc", "target": "def"}]},
+    {"system": "another", "examples": [{"id": "c", "rest": "abc", "target": "def"}]},
 ]
 SETTINGS = {
     "share": [0.0, 1.0],
     "composed": True,
+    "replayed": 1.0,
     "dialects": ["python"],
     "epochs": [0],
     "rank": 4,
@@ -47,8 +51,11 @@ class ByteTokenizer:
     def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
         return {"input_ids": list(text.encode())}
 
-    def convert_tokens_to_ids(self, _: str) -> int:
-        return END
+    def convert_tokens_to_ids(self, names: str | list[str]) -> int | list[int]:
+        return END if isinstance(names, str) else [END, PAD]
+
+    def decode(self, tokens: list[int], *, skip_special_tokens: bool) -> str:
+        return " ".join(map(str, tokens))
 
 
 def test_a_group_has_the_losses_of_its_questions(model: Any):
@@ -74,6 +81,16 @@ def test_a_batch_has_the_answers_to_its_prompts(model: Any):
         assert found == alone
 
 
+def test_prompts_are_answered_in_their_order_and_those_that_are_too_long_are_not(model: Any):
+    prompts = ["a longer prompt than the others", "short", "x" * 90, "middling long"]
+    answered = answer.answer_prompts(model, ByteTokenizer(), prompts, width=100, max_tokens=20, batch_tokens=60)
+    assert answered[2] is None
+    for prompt, found in zip(prompts, answered, strict=True):
+        if found is not None:
+            [alone] = answer.answer_batch(model, [list(prompt.encode())], [END, PAD], 20)
+            assert found == (" ".join(map(str, alone)), alone[-1] not in (END, PAD))
+
+
 def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Path):
     rows = [examples.build_row(group, ByteTokenizer(), END) for group in GROUPS]
     tensors = examples.build_tensors(rows, END, "cpu")
@@ -91,7 +108,7 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     with adapter.merged():
         assert train.compute_loss(model, tensors).item() == pytest.approx(after, rel=1e-4)
     path = tmp_path / "adapter.gguf"
-    lora.write_gguf(path, adapter, architecture="qwen2", name="tiny")
+    lora.write_gguf(path, adapter.matrices(), alpha=8, architecture="qwen2", name="tiny")
     for matrix in adapter.parameters:
         matrix.data.zero_()
     lora.read_gguf(path, adapter)
@@ -110,7 +127,7 @@ def test_the_mean_of_adapters_is_nearest_to_the_mean_of_their_weights(tmp_path: 
     for path in paths:
         a, b = (matrix + 0.1 * torch.randn(matrix.shape) for matrix in shared)
         products.append(b @ a)
-        lora.write_matrices(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
+        lora.write_gguf(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
     mean = sum(products) / 2
     share = lora.average(paths, tmp_path / "mean.gguf", alpha=8, architecture="qwen2", name="mean")
     found = lora.read_matrices(tmp_path / "mean.gguf")

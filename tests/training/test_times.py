@@ -11,11 +11,10 @@ from typing import Any
 
 from tests.cases import each_case, sample
 from tests.lab.test_field import find_problems
-from tests.training.test_pairs import is_right, make_pairs
-from toolspeak.lab.suites import load_suite
+from tests.training.test_pairs import compose_suite, is_right, make_pairs
 
-said_days: Any = import_module("composing.said.days")
-compose_times: Any = import_module("composing.times")
+talks: Any = import_module("composing.talk")
+spoken: Any = import_module("composing.spoken")
 
 SAMPLE = 8
 """One question in so many is answered and judged."""
@@ -24,8 +23,7 @@ WEDNESDAY = date(2026, 9, 9)
 
 
 def test_the_questions_have_right_answers(tmp_path: Path):
-    compose_times.write_times(tmp_path / "times.jsonl", 7)
-    suite = load_suite(str(tmp_path / "times.jsonl"))
+    suite = compose_suite("times", tmp_path)
     assert len(suite.questions) > 1900
     assert len({spec.name.lower() for each in suite.questions for spec in each.tools}) >= 45
     assert [problem for each in sample(suite.questions, 150) for problem in find_problems(each)] == []
@@ -36,10 +34,10 @@ def test_the_questions_have_right_answers(tmp_path: Path):
     assert Counter(each.category for each in suite.questions)["messy"] > 1000
 
 
-@each_case("tool", compose_times.TOOLS, ids=lambda tool: tool.name)
+@each_case("tool", spoken.TIMES.tools, ids=lambda tool: tool.name)
 def test_each_sentence_says_what_its_tool_requires(tool: Any):
     assert len(tool.list_frames("en")) >= 6
-    for frame in (each for lang in said_days.LANGUAGES for each in tool.list_frames(lang)):
+    for frame in (each for lang in talks.LANGUAGES for each in tool.list_frames(lang)):
         always = set(re.findall(r"{(\w+)}", re.sub(r"\[[^\]]*\]", "", frame)))
         assert {key for key in tool.values if not key.endswith("?")} <= always, frame
         assert set(re.findall(r"{(\w+)}", frame)) <= {key.rstrip("?") for key in tool.values}, frame
@@ -49,7 +47,7 @@ def test_each_sentence_says_what_its_tool_requires(tool: Any):
 def draw_words(say: Any, lang: str, today: date = WEDNESDAY) -> dict[str, Any]:
     """Draw many times; return the words with what they stand for."""
     rng = random.Random(3)
-    return dict(say(said_days.Talk(rng, lang, today)) for _ in range(3000))
+    return dict(say(talks.Talk(rng, lang, today)) for _ in range(3000))
 
 
 @each_case(
@@ -69,15 +67,15 @@ def draw_words(say: Any, lang: str, today: date = WEDNESDAY) -> dict[str, Any]:
     ],
 )
 def test_a_day_is_what_the_words_say(lang: str, words: str, days: int):
-    assert draw_words(said_days.say_future, lang)[words] == WEDNESDAY + timedelta(days)
+    assert draw_words(talks.say_future, lang)[words] == WEDNESDAY + timedelta(days)
 
 
 def test_no_weekday_is_that_of_today():
-    assert not [each for each in draw_words(said_days.say_future, "en") if "Wednesday" in each]
+    assert not [each for each in draw_words(talks.say_future, "en") if "Wednesday" in each]
 
 
 def test_days_cross_the_end_of_a_year():
-    found = draw_words(said_days.say_future, "en", date(2026, 12, 30))
+    found = draw_words(talks.say_future, "en", date(2026, 12, 30))
     assert found["in three days"] == date(2027, 1, 2)
     assert found["on the 5th of next month"] == date(2027, 1, 5)
 
@@ -102,4 +100,4 @@ def test_a_time_is_what_the_words_say(lang: str, words: str, minutes: int):
 
 
 def say_time(talk: Any) -> Any:
-    return said_days.say_time(talk, 7, 22)
+    return talks.say_time(talk, 7, 22)

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from tests.reading.corpus import as_record, texts
 from toolspeak.dialects import DIALECTS
+from toolspeak.reading.source import FREE_REWOUND_CHARS, REWOUND_PER_CHAR, Budget
 from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.turns import TurnReader
+from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.values.codec import dump_messages, load_messages
 from toolspeak.values.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
 from toolspeak.values.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
@@ -393,3 +395,15 @@ def test_a_raw_text_is_a_call_of_the_turn_and_its_words_are_kept():
     last = ended(reader.feed([Answer(parts=(Text(text=text),), finish="stop")]))
     assert [call.arguments for call in last.message.calls] == [{"query": 'SELECT "a"'}]
     assert (last.message.text, last.message.raw) == ("Now:", Raw(dialect="json", text=text))
+
+
+def test_repairs_of_all_api_calls_of_an_answer_share_a_budget():
+    doubtful = '{"city": "a", "more": [' + '" ' * 30 + '","1]}'
+    budget = Budget()
+    calls = NativeCalls({WEATHER.name: WEATHER}, prefix="call", taken=(), budget=budget)
+    events: list[Event] = []
+    for call in api_calls(*[doubtful] * 20):
+        calls.end(call, "stop", events)
+    assert all(event.reason and event.hint for event in events if isinstance(event, CallMalformed))
+    assert sum(isinstance(event, CallReady | CallMalformed) for event in events) == 20
+    assert budget.rewound <= FREE_REWOUND_CHARS + 2 * REWOUND_PER_CHAR * 20 * len(doubtful)

@@ -51,6 +51,7 @@ from toolspeak.values.messages import (
     ToolResult,
     user,
 )
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import Schema, ToolSpec
 
 FACTS: tuple[type[Any], ...] = get_args(Fact)
@@ -99,6 +100,8 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         if hint is NestedFact:  # it holds any other fact: too much for the text that describes a strategy
             return st.deferred(lambda: st.builds(hint, **values))
         return st.builds(hint, **values)
+    if hint is Origin:
+        return st.sampled_from(Origin)
     plain = {
         str: TEXTS,
         int: st.integers(),

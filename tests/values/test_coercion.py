@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.values.coercion import ENUM_NAMES, coerce, coerce_arguments, decode_text
+from toolspeak.values.coercion import coerce, coerce_arguments, decode_text
 from toolspeak.values.messages import Concat, Ref
+from toolspeak.values.spec import ENUM_NAMES
 
 ROOT = {
     "type": "object",

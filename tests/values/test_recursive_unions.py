@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from toolspeak.values import validation
+from toolspeak.values import work_budget
 from toolspeak.values.coercion import Coercion, coerce, coerce_arguments
-from toolspeak.values.validation import Validation, count_nodes, describe, find_problems, is_valid
+from toolspeak.values.validation import Validation, describe, find_problems, is_valid
+from toolspeak.values.work_budget import count_nodes
 
 
 def ref(name: str) -> dict[str, Any]:
@@ -163,8 +164,8 @@ def test_alternatives_of_alternatives_are_described_in_bounds():
 
 
 def test_beyond_the_allowed_steps_a_value_stays_and_the_refusal_says_why(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(validation, "FREE_STEPS", 50)
-    monkeypatch.setattr(validation, "STEPS_PER_NODE", 0)
+    monkeypatch.setattr(work_budget, "FREE_STEPS", 50)
+    monkeypatch.setattr(work_budget, "STEPS_PER_NODE", 0)
     value = tagged(12, "7")
     assert coerce({"x": value}, TAGGED, TAGGED) == {"x": value}
     assert coerce_arguments({"x": value}, TAGGED) == {"x": value}
@@ -175,7 +176,7 @@ def test_beyond_the_allowed_steps_a_value_stays_and_the_refusal_says_why(monkeyp
 
 
 def test_a_large_value_is_allowed_more_steps(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(validation, "FREE_STEPS", 50)
+    monkeypatch.setattr(work_budget, "FREE_STEPS", 50)
     value = {"x": [str(number) for number in range(2_000)]}
     schema = {"type": "object", "properties": {"x": {"type": "array", "items": {"type": "integer"}}}}
     assert coerce(value, schema, schema) == {"x": list(range(2_000))}

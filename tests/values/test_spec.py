@@ -4,11 +4,20 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak import Tool
 from toolspeak.dialects import DIALECTS, Dialect, read
 from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import user
-from toolspeak.values.spec import ToolSpec, map_subschemas, object_schema, strict_schema
+from toolspeak.values.spec import (
+    ToolSpec,
+    map_subschemas,
+    object_schema,
+    read_definition,
+    resolve_reference,
+    strict_schema,
+)
 from toolspeak.values.validation import find_problems
 from toolspeak.wire import anthropic_messages, openai_chat
 
@@ -38,6 +47,22 @@ DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}
             {"type": "object", "properties": {"a": {"anyOf": [{"properties": {"b": {}}}, True]}}},
         ),
         ({"type": "string"}, {"type": "string", "properties": {}}),
+        (
+            {"properties": {"a": {"type": ["object", "null", "object", 3], "properties": {}}}, "required": ["a", "a"]},
+            {
+                "type": "object",
+                "properties": {"a": {"type": ["object", "null"], "properties": {}}},
+                "required": ["a"],
+            },
+        ),
+        (
+            {"properties": {"a": {"enum": 3, "anyOf": {}, "required": True, "$ref": 5, "type": []}}, "required": [[]]},
+            {"type": "object", "properties": {"a": {}}, "required": []},
+        ),
+        (
+            {"properties": {}, "definitions": {"A": {"type": ["array"] * 3}}},
+            {"type": "object", "properties": {}, "definitions": {"A": {"type": ["array"]}}},
+        ),
     ],
 )
 def test_a_spec_gives_its_parameters_one_form(given: dict[str, Any], schema: dict[str, Any]):
@@ -46,6 +71,49 @@ def test_a_spec_gives_its_parameters_one_form(given: dict[str, Any], schema: dic
     assert spec.parameters == schema
     assert object_schema(spec.parameters) is spec.parameters or given == {"type": "string"}
     assert repr(given) == before
+
+
+def nest(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return schema
+
+
+@each_case(
+    "schema, problem",
+    {
+        "deep": (nest(200), "is nested more than 128 levels deep; make it flatter"),
+        "wide": ({"enum": list(range(60_000))}, "holds more than 50,000 values; describe less, or split it"),
+        "many": (
+            {"properties": {str(number): {"type": ["null", "array"]} for number in range(20_000)}},
+            "holds more than 50,000 values; describe less, or split it",
+        ),
+    },
+)
+def test_a_schema_that_holds_or_nests_too_much_is_refused_with_the_name_of_the_tool(
+    schema: dict[str, Any], problem: str
+):
+    for schemas in ({"parameters": schema}, {"parameters": {}, "returns": schema}):
+        with pytest.raises(UsageError) as refused:
+            ToolSpec(name="search", description="", **schemas)
+        assert str(refused.value) == f"search: its schema {problem}"
+    with pytest.raises(UsageError) as refused:
+        read_definition({"name": "search", "input_schema": schema}, "tools.json")
+    assert str(refused.value) == f"tools.json: search: its schema {problem}"
+    loop: dict[str, Any] = {}
+    loop["items"] = loop
+    with pytest.raises(UsageError):
+        ToolSpec(name="search", description="", parameters=loop)
+
+
+def test_references_to_one_definition_give_the_same_object_however_they_are_written():
+    root = {"$defs": {"A": {"type": "object"}}, "x": {"y~": {"type": "null"}}}
+    assert resolve_reference({"$ref": "#/$defs/A"}, root) is root["$defs"]["A"]
+    assert resolve_reference({"$ref": "other/$defs/A"}, root) is root["$defs"]["A"]
+    assert resolve_reference({"$ref": "#/x/y~0"}, root) == {"type": "null"}
+    assert resolve_reference({"$ref": "#/$defs/A", "title": "T"}, root) == {"type": "object", "title": "T"}
+    assert resolve_reference({"$ref": "#/$defs/B", "title": "T"}, root) == {"title": "T"}
 
 
 @pytest.mark.parametrize("schema", [EMPTY, DAYS, {"type": "object", "properties": {"a": {"const": None}}}])

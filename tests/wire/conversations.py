@@ -32,6 +32,7 @@ from toolspeak.values.messages import (
     system,
     user,
 )
+from toolspeak.values.origin import Origin
 from toolspeak.values.pieces import ApiCall
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.chat_request import NO_QUIRKS, ChatRequest, Quirks
@@ -40,6 +41,7 @@ from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
 WEATHER = ToolSpec(
     name="get_weather",
     description="The weather in a town.",
+    origin=Origin.FOREIGN_DESCRIPTION,
     parameters={
         "type": "object",
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}},
@@ -50,12 +52,14 @@ WEATHER = ToolSpec(
 NOW = ToolSpec(
     name="now",
     description="The time.",
+    origin=Origin.FOREIGN_DESCRIPTION,
     parameters={"type": "object", "properties": {}, "additionalProperties": False},
 )
 TOOLS = (WEATHER, NOW)
 PATCH = ToolSpec(
     name="apply_patch",
     description="Changes files.",
+    origin=Origin.FOREIGN_DESCRIPTION,
     parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]},
     raw="input",
 )

@@ -1,10 +1,12 @@
 """Requests as a server reads them: what clients send, and what they get wrong."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak import UsageError
 from toolspeak.values.events import AUTO, ToolChoice
 from toolspeak.values.messages import (
@@ -21,10 +23,11 @@ from toolspeak.values.messages import (
     system,
     user,
 )
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
 from toolspeak.wire.chat_request import AnswerFormat, ChatRequest
-from toolspeak.wire.fields import check_unique_names
+from toolspeak.wire.fields import FieldError, check_unique_names
 
 HI = [{"role": "user", "content": "Hi"}]
 FUNCTION = {
@@ -32,8 +35,13 @@ FUNCTION = {
     "function": {"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}},
 }
 SECOND = {"type": "function", "function": {"name": "g"}}
-F = ToolSpec(name="f", description="F.", parameters={"type": "object", "properties": {}})
-G = ToolSpec(name="g", description="", parameters={"type": "object", "properties": {}})
+F = ToolSpec(
+    name="f",
+    description="F.",
+    parameters={"type": "object", "properties": {}},
+    origin=Origin.FOREIGN_DESCRIPTION,
+)
+G = replace(F, name="g", description="")
 CALLED = {
     "role": "assistant",
     "content": None,
@@ -493,3 +501,145 @@ def test_stop_texts_are_limited():
         assert len(read({**body, field: ["a"] * 256}).stop) == 256
         with pytest.raises(UsageError, match=f"{field}: has 257 texts; at most 256 are allowed"):
             read({**body, field: ["a"] * 257})
+
+
+def in_messages(part: Any) -> Any:
+    return [{"role": "user", "content": [part]}]
+
+
+def ask_anthropic(part: Any) -> ChatRequest:
+    return anthropic(messages=in_messages(part))
+
+
+def ask_gemini(part: Any) -> ChatRequest:
+    return gemini_content.read_request({"contents": [{"parts": [part]}]}, "/v1beta/models/m:generateContent")
+
+
+def ask_responses(item: Any) -> ChatRequest:
+    items = item if isinstance(item, list) else in_messages(item)
+    return openai_responses.read_request({"model": "m", "input": items})
+
+
+def answer_of_tool(part: Any) -> list[Any]:
+    call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    return [call, {"type": "function_call_output", "call_id": "a", "output": [part]}]
+
+
+ADDRESSES: dict[str, tuple[Any, Any, str]] = {
+    "image of openai": (
+        lambda url: openai(messages=in_messages({"type": "image_url", "image_url": {"url": url}})),
+        "messages[0].content[0].image_url.url",
+        "https://example.org/a.png",
+    ),
+    "file of openai": (
+        lambda url: openai(messages=in_messages({"type": "file", "file": {"file_data": url}})),
+        "messages[0].content[0].file.file_data",
+        "data:text/plain,hi",
+    ),
+    "beside a file of openai": (
+        lambda url: openai(
+            messages=in_messages({"type": "file", "file": {"file_data": "data:,x", "more": [{"file_url": url}]}})
+        ),
+        "messages[0].content[0].file.more.file_url",
+        "http://example.org/a",
+    ),
+    "image of responses": (
+        lambda url: ask_responses({"type": "input_image", "image_url": url}),
+        "input[0].content[0].image_url",
+        "HTTPS://example.org/a.png",
+    ),
+    "file of responses": (
+        lambda url: ask_responses({"type": "input_file", "file_url": url}),
+        "input[0].content[0].file_url",
+        "https://example.org/a.pdf",
+    ),
+    "image in a result of responses": (
+        lambda url: ask_responses(answer_of_tool({"type": "input_image", "image_url": url})),
+        "input[1].output[0].image_url",
+        "https://example.org/a.png",
+    ),
+    "screen of responses": (
+        lambda url: ask_responses(
+            [{"type": "computer_call_output", "call_id": "a", "output": {"type": "x", "image_url": url}}]
+        ),
+        "input[0].output.image_url",
+        "data:image/png;base64,AAAA",
+    ),
+    "image of anthropic": (
+        lambda url: ask_anthropic({"type": "image", "source": {"type": "url", "url": url}}),
+        "messages[0].content[0].source.url",
+        "https://example.org/a.png",
+    ),
+    "document of anthropic": (
+        lambda url: ask_anthropic({"type": "document", "source": {"type": "url", "url": url}}),
+        "messages[0].content[0].source.url",
+        "https://example.org/a.pdf",
+    ),
+    "what only anthropic has": (
+        lambda url: ask_anthropic({"type": "video", "source": {"type": "url", "url": url}}),
+        "messages[0].content[0].source.url",
+        "https://example.org/a.mp4",
+    ),
+    "result of anthropic": (
+        lambda url: anthropic(
+            tools=[TOOL],
+            messages=[
+                *HI,
+                USED,
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": "a",
+                            "content": [{"type": "image", "source": {"type": "url", "url": url}}],
+                        }
+                    ],
+                },
+            ],
+        ),
+        "messages[2].content[0].content[0].source.url",
+        "https://example.org/a.png",
+    ),
+    "file of gemini": (
+        lambda url: ask_gemini({"file_data": {"file_uri": url}}),
+        "contents[0].parts[0].fileData.fileUri",
+        "https://example.org/a.png",
+    ),
+    "what only gemini has": (
+        lambda url: ask_gemini({"videoData": {"fileUri": url}}),
+        "contents[0].parts[0].videoData.fileUri",
+        "https://example.org/a.mp4",
+    ),
+}
+WRONG_ADDRESSES = [
+    "file:///etc/passwd",
+    "FILE:/etc/passwd",
+    "/etc/passwd",
+    "ftp://h/a",
+    " https://h",
+    "gopher://h",
+    "\\\\h\\a",
+]
+
+
+@each_case("read, path, url", ADDRESSES)
+def test_images_and_files_have_addresses_on_the_web_or_hold_their_data(read: Any, path: str, url: str):
+    read(url)
+    for wrong in WRONG_ADDRESSES:
+        with pytest.raises(FieldError) as refused:
+            read(wrong)
+        assert refused.value.param == path
+        assert "does not begin with https://, http:// or data:; send the file itself, as a data URL" in str(
+            refused.value
+        )
+
+
+def test_a_schema_that_nests_too_much_is_refused_with_its_field():
+    schema: dict[str, Any] = {}
+    for _ in range(200):
+        schema = {"items": schema}
+    with pytest.raises(FieldError) as refused:
+        openai(tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}])
+    assert refused.value.param == "tools[0].function.parameters"
+    assert "is nested more than 128 levels deep" in str(refused.value)

@@ -1,16 +1,13 @@
 """Records of a domain: tools that list them and act on one, and the words that choose among them, for `selections.py`.
 
 Names of tools, parameters and fields are written in words (`locker id`); each set of tools spells them in one style.
-A phrase that chooses a record is put together of three parts in every language: `the cheapest locker`, `with a socket`,
-`in North Hall`. So a condition is a phrase that follows the noun and is the same for one record and for several.
 
 The domains are in `tables/selections-LANGUAGE.toml`, past orders in `tables/selections-repeats.toml`, and the sentences
-around their words in `tables/selections-words.toml`. There, a tool is written as `make_tool` takes it, a field as the
-name of a function of `MAKERS` and its arguments, a superlative and a condition as the attributes of their classes in
-their order, and a change of a past order as a field, a sum such as `+ 2`, and the words for it.
+around their words in `tables/selections-words.toml`. There, a tool is written as `make_tool` takes it, a field as a
+name of `MAKERS` and its arguments, a superlative and a condition as the attributes of their classes in their order, and
+a change of a past order as a field, a sum such as `+ 2`, and the words for it.
 """
 
-import operator
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,32 +15,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Literal
 
-from composing.said.days import list_plain_days
-from composing.tables import read_table
+from composing.tables import describe_tool, read_table
+from composing.talk import list_plain_days
 
 Record = dict[str, Any]
 Call = dict[str, Any]
-Maker = Callable[[random.Random], Any]
 
 PHRASES = read_table("selections-words")
-
-LABEL = "label"
-"""The field with the name of a record."""
-
+LABEL = "label"  # the field with the name of a record
 DIGITS = "0123456789"
 POOLS = {"#": DIGITS, "@": "ABCDEFGHKLMNPRSTUVWX", "%": "0123456789abcdef"}
 """What the marks of a pattern of ids stand for."""
 
-MAX_DRAWS = 300
-"""How often records are drawn until what is asked has one answer."""
-
-MAX_RECORDS = 12
-
-ROLE_NUMBER = "{} no"
-"""The field with the number of who belongs to a record."""
-
-HISTORY_KINDS = ("notes", "changes", "checks")
-"""The kinds of entries in the history of a record."""
+OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")  # the first words of scopes that belong to the noun
 
 
 @dataclass(frozen=True)
@@ -97,7 +81,7 @@ class Domain:
     pattern: str
     label: str
     labels: Sequence[str]
-    fields: Mapping[str, Maker]
+    fields: Mapping[str, Sequence[Any]]
     bests: Sequence[Superlative]
     conditions: Sequence[Condition]
     named: str
@@ -114,6 +98,28 @@ class Domain:
     last: str = "the last one on the list"
     lang: str = "en"
 
+    @property
+    def is_of(self) -> bool:
+        """Whether the words for a scope belong to the noun."""
+        return self.in_scope.split()[0] in OF_WORDS
+
+    @property
+    def is_named_by_time(self) -> bool:
+        """Whether a record is named by when it leaves and by its label, so that a label alone is not clear."""
+        return "{leaves}" in self.named
+
+    @property
+    def role_number(self) -> str:
+        """Return the field with the number of who belongs to a record."""
+        return f"{self.role} no"
+
+    def make_tools(self, name: str) -> list[RecordTool]:
+        """Make tools that many domains have: `role` to find who belongs to a record and to write to them, `history`."""
+        words = {"role": self.role, "article": "an" if self.role[:1] in "aeiou" else "a", "number": self.role_number}
+        words |= {"name": self.noun.lower(), "ident": self.ident, "plural": self.plural}
+        words["kind"] = "integer" if self.pattern.startswith("int:") else "string"
+        return [make_tool(*(each.format(**words) for each in tool)) for tool in PHRASES["tools"][name]]
+
 
 @dataclass(frozen=True)
 class Repeat:
@@ -125,9 +131,9 @@ class Repeat:
     ident: str
     pattern: str
     order: RecordTool
-    fields: Mapping[str, Maker]
+    fields: Mapping[str, Sequence[Any]]
     changes: Sequence[tuple[str, str, str]]
-    noise: Mapping[str, Maker]
+    noise: Mapping[str, Sequence[Any]]
     requests: Sequence[str]
     others: Sequence[RecordTool] = ()
     lang: str = "en"
@@ -151,28 +157,19 @@ def make_tool(name: str, about: str, *parameters: str) -> RecordTool:
     return RecordTool(name, about, schemas, frozenset(optional))
 
 
-def whole(low: int, high: int, step: int = 1) -> Maker:
-    return lambda rng: rng.randrange(low, high + 1, step)
+MAKERS: dict[str, Callable[..., Any]] = {
+    "whole": lambda rng, low, high, step=1: rng.randrange(low, high + 1, step),
+    "decimal": lambda rng, low, high, places=1: round(rng.uniform(low, high), places) + 0.0,  # no -0.0
+    "one_of": lambda rng, *values: rng.choice(values),
+    "day": lambda rng, year=2026, first=1, last=12: f"{year}-{rng.randint(first, last):02}-{rng.randint(1, 28):02}",
+    "clock": lambda rng, first=6, last=21: f"{rng.randint(first, last):02}:{rng.randrange(0, 60):02}",
+    "form": lambda rng, pattern: make_id(pattern, rng),
+}
+"""What draws the values of fields."""
 
 
-def decimal(low: float, high: float, places: int = 1) -> Maker:
-    return lambda rng: round(rng.uniform(low, high), places) + 0.0  # no -0.0
-
-
-def one_of(*values: Any) -> Maker:
-    return lambda rng: rng.choice(values)
-
-
-def day(year: int = 2026, first: int = 1, last: int = 12) -> Maker:
-    return lambda rng: f"{year}-{rng.randint(first, last):02}-{rng.randint(1, 28):02}"
-
-
-def clock(first: int = 6, last: int = 21) -> Maker:
-    return lambda rng: f"{rng.randint(first, last):02}:{rng.randrange(0, 60):02}"
-
-
-def form(pattern: str) -> Maker:
-    return lambda rng: make_id(pattern, rng)
+def make_record(fields: Mapping[str, Sequence[Any]], rng: random.Random) -> Record:
+    return {name: MAKERS[kind](rng, *arguments) for name, (kind, *arguments) in fields.items()}
 
 
 def make_id(pattern: str, rng: random.Random) -> Any:
@@ -193,33 +190,20 @@ def make_near_id(made: Any, pattern: str, rng: random.Random) -> Any:
     return int(text) if pattern.startswith("int:") else text
 
 
-MAKERS = {each.__name__: each for each in (whole, decimal, one_of, day, clock, form)}
-SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-
-
-def make_fields(given: Mapping[str, Sequence[Any]]) -> dict[str, Maker]:
-    return {name: MAKERS[kind](*arguments) for name, (kind, *arguments) in given.items()}
-
-
-def make_labels(given: Any) -> list[str]:
-    """Return names; those of which several begin alike are written as beginnings and ends."""
-    return [base + end for base in given["bases"] for end in given["ends"]] if isinstance(given, dict) else given
-
-
 READERS: dict[str, Callable[[Any], Any]] = {
-    "labels": make_labels,
+    # Names of which several begin alike are written as beginnings and ends.
+    "labels": lambda it: [base + end for base in it["bases"] for end in it["ends"]] if isinstance(it, dict) else it,
     "bests": lambda rows: [Superlative(*row) for row in rows],
     "conditions": lambda rows: [Condition(*row) for row in rows],
     "others": lambda rows: [make_tool(*row) for row in rows],
-    **dict.fromkeys(("fields", "noise"), make_fields),
     **dict.fromkeys(("listing", "act", "lookup", "order"), lambda row: make_tool(*row)),
 }
 """What makes something of an entry of a table; other entries are taken as they are."""
 
 
-def load_entries(made: Callable[..., Any], table: str) -> list[Any]:
-    """Load the domains or the repeats of a table."""
-    [entries] = read_table(table).values()
+def load_entries(made: Callable[..., Any], *tables: str) -> list[Any]:
+    """Load the domains or the repeats of tables."""
+    entries = [each for table in tables for rows in read_table(f"selections-{table}").values() for each in rows]
     return [made(**{key: READERS.get(key, lambda it: it)(value) for key, value in each.items()}) for each in entries]
 
 
@@ -231,59 +215,6 @@ def say_value(value: Any, lang: str, *, is_price: bool = False) -> str:
         text = f"{value:.2f}" if is_price else str(value)
         return text if lang == "en" else text.replace(".", ",")
     return str(value)
-
-
-def join_words(parts: Sequence[str], lang: str, place: int = 0) -> str:
-    """Join parts with `and`, or with `or` if `place` is 1."""
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {PHRASES['joined'][lang][place]} {parts[-1]}"
-
-
-def begin(sentence: str) -> str:
-    """Write the first letter of a sentence large, unless the sentence begins in lower case on purpose."""
-    return sentence if sentence.startswith("hey") else sentence[:1].upper() + sentence[1:]
-
-
-def end(sentence: str) -> str:
-    """Write one full stop where a quoted sentence ends with one already."""
-    return sentence.replace('.".', '."').replace("..", ".")
-
-
-def bare_scope(scope: str) -> str:
-    """Return a scope without its article."""
-    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
-
-
-def fill(words: str, said: Mapping[str, str]) -> str:
-    """Fill the named places of a text, and leave the place for the records."""
-    for name, value in said.items():
-        words = words.replace(f"{{{name}}}", value)
-    return words
-
-
-class NothingDrawnError(Exception):
-    """No records were drawn that make a question clear."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Records that are meant, in the order of the list, and the words for them: `the cheapest locker`."""
-
-    words: str
-    records: list[Record]
-    best: Superlative | None = None
-    condition: str = ""
-    is_named: bool = False
-
-    def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
-        """Put the words together."""
-        parts = (self.words, scope, self.condition) if is_scope_first else (self.words, self.condition, scope)
-        return " ".join(each for each in parts if each)
-
-
-Kind = Callable[[list[Record]], Choice | None]
-"""A way to choose."""
 
 
 class Spelling:
@@ -304,211 +235,16 @@ class Spelling:
     def tool(self, shown: RecordTool) -> dict[str, Any]:
         properties = {self.key(name): schema for name, schema in shown.parameters.items()}
         required = [self.key(name) for name in shown.parameters if name not in shown.optional]
-        parameters = {"type": "object", "properties": properties, "required": required}
-        return {"name": self.name(shown.name), "description": shown.about, "parameters": parameters}
+        return describe_tool(self.name(shown.name), shown.about, properties, required)
 
     def call(self, called: RecordTool, arguments: Mapping[str, Any]) -> Call:
         return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
 
-
-def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
-    """Draw records, with ids and names that are nearly alike among them."""
-    labels = rng.sample(domain.labels, min(count, len(domain.labels)))
-    records: list[Record] = []
-    taken: set[Any] = set()
-    for label in labels:
-        made = make_id(domain.pattern, rng)
-        while made in taken or (taken and rng.random() < 0.5):
-            source = rng.choice(sorted(taken)) if taken else made
-            made = make_near_id(source, domain.pattern, rng)
-            if made not in taken:
-                break
-        taken.add(made)
-        record = {domain.ident: made, LABEL: label} | {name: domain.fields[name](rng) for name in names}
-        if domain.role:
-            record[ROLE_NUMBER.format(domain.role)] = make_id("@##-###", rng)
-        records.append(record)
-    return records
-
-
-class Chooser:
-    """Draws records of a domain, and chooses among them. What would not be clear is not chosen: None is returned."""
-
-    def __init__(self, domain: Domain, rng: random.Random) -> None:
-        self._domain = domain
-        self._rng = rng
-        self.fields = self._draw_fields()
-        self.bests = [each for each in domain.bests if each.name in self.fields]
-        self._conditions = [each for each in domain.conditions if each.name in self.fields]
-
-    def _draw_fields(self) -> list[str]:
-        """Draw which fields the records have, so that a superlative and a condition go together."""
-        domain, rng = self._domain, self._rng
-        while True:
-            count = rng.choice([2, 3, 3] if domain.role else [2, 3, 4])
-            names = rng.sample(list(domain.fields), count)
-            if "{leaves}" in domain.named and "leaves" not in names:
-                continue
-            bests = {each.name for each in domain.bests} & set(names)
-            conditions = {each.name for each in domain.conditions} & set(names)
-            if bests and conditions and len(bests | conditions) > 1:
-                return names
-
-    def list_kinds(self) -> list[Kind]:
-        """List the ways to choose, those that matter most twice."""
-        twice: list[Kind] = [self.best_under, self.fitting]
-        once: list[Kind] = [self.best, self.second_best, self.best_other, self.two_best, self.fitting_both]
-        return [*twice, *twice, *once, self.named, self.placed]
-
-    def list_single_kinds(self) -> list[Kind]:
-        """List the ways to choose one record that may be said with its scope."""
-        return [self.best, self.best_under, self.best_other]
-
-    def draw_records(self, low: int, high: int) -> list[Record]:
-        return draw_records(self._domain, self.fields, self._rng.randint(low, high), self._rng)
-
-    def draw(self, kind: Kind, low: int = 2) -> tuple[list[Record], Choice]:
-        """Draw records until some are chosen clearly."""
-        for _ in range(MAX_DRAWS):
-            records = self.draw_records(low, MAX_RECORDS)
-            choice = kind(records)
-            if choice is not None:
-                return records, choice
-        raise NothingDrawnError
-
-    def say_all(self) -> str:
-        """Return the words for all records."""
-        domain = self._domain
-        return domain.every or self._rng.choice(
-            [f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"]
-        )
-
-    def rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
-        """Return the records that come first, in the order of the list, unless the next one is as good."""
-        ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
-        values = [record[best.name] for record in ranked]
-        if len(values) <= count or len(set(values[: count + 1])) <= count:
-            return None
-        return [record for record in records if any(record is each for each in ranked[:count])]
-
-    def draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
-        choices = [each for each in self._conditions if each.name != other]
-        if not choices:
-            return None
-        condition = self._rng.choice(choices)
-        value = self._rng.choice(condition.values)
-        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
-            return None
-        words = condition.words.format(say_value(value, self._domain.lang))
-        return words, [each for each in records if condition.fits(each, value)]
-
-    def best(self, records: Sequence[Record]) -> Choice | None:
-        best = self._rng.choice(self.bests)
-        found = self.rank(records, best)
-        return Choice(best.one, found, best) if found else None
-
-    def best_under(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the best of those that fit a condition, where the best of all does not fit."""
-        best = self._rng.choice(self.bests)
-        drawn, first = self.draw_condition(records, best.name), self.rank(records, best)
-        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
-            return None
-        found = self.rank(drawn[1], best)
-        if not found or found[0] is first[0]:
-            return None
-        return Choice(best.one, found, best, drawn[0])
-
-    def two_best(self, records: Sequence[Record]) -> Choice | None:
-        best = self._rng.choice(self.bests)
-        found = self.rank(records, best, 2)
-        return Choice(best.two, found) if found else None
-
-    def second_best(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the second in rank; only English has a phrase for it that fits every superlative."""
-        best = self._rng.choice(self.bests)
-        first, both = self.rank(records, best), self.rank(records, best, 2)
-        if self._domain.lang != "en" or not first or not both:
-            return None
-        return Choice(best.one.replace("the ", "the second ", 1), [each for each in both if each is not first[0]])
-
-    def best_other(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the best where the best of all is left out by its name."""
-        best = self._rng.choice(self.bests)
-        first, both = self.rank(records, best), self.rank(records, best, 2)
-        if not first or not both or "{leaves}" in self._domain.named:
-            return None
-        found = [each for each in both if each is not first[0]]
-        return Choice(best.one, found, best, PHRASES["other_than"][self._domain.lang].format(first[0][LABEL]))
-
-    def fitting_both(self, records: Sequence[Record]) -> Choice | None:
-        """Choose those that fit two conditions, each of which leaves out one that the other does not."""
-        one, two = self.draw_condition(records), self.draw_condition(records)
-        if one is None or two is None or one[0] == two[0]:
-            return None
-        found = [each for each in one[1] if any(each is other for other in two[1])]
-        if not 1 <= len(found) <= 5 or len(found) in (len(one[1]), len(two[1])):
-            return None
-        return Choice(self.say_all(), found, condition=join_words([one[0], two[0]], self._domain.lang))
-
-    def fitting(self, records: Sequence[Record]) -> Choice | None:
-        drawn = self.draw_condition(records)
-        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
-            return None
-        if len(drawn[1]) == 1 and self._rng.random() < 0.7:
-            return None
-        return Choice(self.say_all(), drawn[1], condition=drawn[0])
-
-    def named(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the record of a name, where another name is near."""
-        record = self._rng.choice(records)
-        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
-        if "{leaves}" in self._domain.named:
-            others = [each for each in records if each is not record]
-            if len(others) < 2:
-                return None
-            others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
-            if others[1]["leaves"] == record["leaves"]:
-                return None
-        elif not near and len(records) > 2:
-            return None
-        return Choice(self._domain.named.format(**record), [record], is_named=True)
-
-    def placed(self, records: Sequence[Record]) -> Choice | None:
-        is_second = self._rng.random() < 0.5
-        if len(records) < 3:
-            return None
-        return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
-
-
-def add_paging(listing: RecordTool, paging: str, spelling: Spelling) -> RecordTool:
-    """Return a tool that lists records with a parameter for further pages, if there are pages."""
-    if not paging:
-        return listing
-    about = {"type": "integer", "description": "Page of the list, from 1"}
-    if paging == "cursor":
-        about = {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"}
-    return replace(listing, parameters={**listing.parameters, paging: about}, optional=frozenset([paging]))
-
-
-def make_role_tools(role: str) -> list[RecordTool]:
-    """Make the tools that look up who belongs to a record and write to them, if somebody does."""
-    if not role:
-        return []
-    number, article = ROLE_NUMBER.format(role), "an" if role[0] in "aeiou" else "a"
-    return [
-        make_tool(f"{role} card", f"Name and phone of {article} {role}.", f"{number}|string|Number of the {role}"),
-        make_tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
-    ]
-
-
-def make_history_tool(domain: Domain) -> RecordTool:
-    """Make the tool that shows what happened to a record."""
-    kind = "integer" if domain.pattern.startswith("int:") else "string"
-    name = domain.noun.lower()
-    return make_tool(
-        f"{name} history",
-        f"Entries on one {name}, newest first.",
-        f"{domain.ident}|{kind}|From the list of {domain.plural}",
-        f"?kind|{','.join(HISTORY_KINDS)}|Only entries of this kind",
-        "?limit|integer|How many entries at most",
-    )
+    def add_paging(self, listing: RecordTool, paging: str) -> RecordTool:
+        """Return a tool that lists records with a parameter for further pages, if there are pages."""
+        if not paging:
+            return listing
+        about = {"type": "integer", "description": "Page of the list, from 1"}
+        if paging == "cursor":
+            about = {"type": "string", "description": f"`{self.key('next cursor')}` of the page before"}
+        return replace(listing, parameters={**listing.parameters, paging: about}, optional=frozenset([paging]))

@@ -6,7 +6,7 @@ text `$name` stands for the entry `shared.name` of the same file.
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,10 @@ def read_table(name: str) -> dict[str, Any]:
     return fill(table)
 
 
-def make_all(given: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Make what entries describe, each by the function that its `kind` names."""
-    return {
-        name: kinds[each["kind"]](**{key: value for key, value in each.items() if key != "kind"})
-        for name, each in given.items()
-    }
+def describe_tool(name: str, description: str, properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    """Return the definition of a tool as a suite has it."""
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return {"name": name, "description": description, "parameters": parameters}
 
 
 def expect(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -42,14 +40,13 @@ def expect(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
 
 
-def number_lines(toolset: str, questions: Iterable[dict[str, Any]], digits: int = 2) -> Iterator[dict[str, Any]]:
-    """Yield questions about a set of tools with their ids."""
+def write_set(
+    name: str, tools: Sequence[dict[str, Any]], questions: Iterable[dict[str, Any]], digits: int = 2
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a set of tools: the tools, then the questions about them with their ids."""
+    yield {"toolset": name, "tools": tools}
     for number, question in enumerate(questions, 1):
-        yield {"id": f"{toolset}-{number:0{digits}}", "tools": toolset, **question}
-
-
-def capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        yield {"id": f"{name}-{number:0{digits}}", "tools": name, **question}
 
 
 def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:

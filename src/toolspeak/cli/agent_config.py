@@ -9,10 +9,9 @@ The more specific dialect wins, and `find_chosen_dialect` is the one place for t
 import asyncio
 import json
 import math
-import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,10 @@ from toolspeak.run import Agent, Approver, portal
 from toolspeak.run.agent_tools import collect_tools
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
+from toolspeak.settings.plugins import list_plugin_names
+from toolspeak.settings.resolver import split_function
 from toolspeak.tools import Toolbox
-from toolspeak.tools.discovery import is_importable
+from toolspeak.tools.discovery import is_importable, is_installed
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
@@ -123,46 +124,61 @@ def parse_sampling(pairs: Iterable[str]) -> Sampling:
 
 
 def discover_targets(*targets: str) -> Toolbox:
-    """Return the tools of targets that the user named. One may be a module in the working directory.
-
-    The working directory is on the path while the targets load, behind everything that is installed, and not longer:
-    a file there must not take the place of a module that toolspeak itself imports. A module that a tool imports only
-    when it is called must be installed.
-    """
+    """Return the tools of targets that the user named. One may be a module in the working directory."""
     if not targets:
         return Toolbox([])
-    with _search_working_directory(), reserve_stdout():
-        return collect_tools(targets).load()
+    with reserve_stdout():
+        return collect_tools([find_named_target(target) for target in targets]).load()
 
 
-def discover_configured(targets: Sequence[str]) -> Toolbox:
+def find_named_target(target: str) -> str:
+    """Return a target that the user named; of a module that only the working directory has, that file or folder.
+
+    The working directory is never on Python's path: a file there must not take the place of a module that toolspeak,
+    or a library, imports. For the same reason, what an installed package offers under the name comes first.
+    """
+    if is_server_target(target):
+        return target
+    split = split_function(target)
+    name, function = (split[0], f":{split[1]}") if split else (target, "")
+    if "/" in name or Path(name).suffix == ".py" or _is_offered(name):
+        return target
+    place = Path.cwd().joinpath(*name.split("."))
+    for candidate in (place.with_name(f"{place.name}.py"), place, Path.cwd() / name):
+        with suppress(OSError, ValueError):  # a text that no file can have as its name
+            if candidate.exists():
+                return f"{candidate}{function}"
+    return target
+
+
+def _is_offered(name: str) -> bool:
+    """Whether a name is that of an installed module, or that a package offers tools under; nothing is imported."""
+    if is_installed(name.partition(".")[0]):
+        return True
+    from importlib.metadata import entry_points  # imported with the first target that is no module
+
+    return bool(entry_points(group=name)) or name in list_plugin_names("toolspeak.toolboxes")
+
+
+def discover_configured(settings: Settings, targets: Sequence[str] | None = None) -> Toolbox:
     """Return the tools of targets in the settings: files and folders by their paths, and installed modules.
+
+    `targets` are those that a conversation remembers, instead of those of the settings.
 
     Raises:
         UsageError: A target is the name of a folder in the working directory, which the settings do not mean.
     """
-    for target in targets:
+    listing = settings.listing if targets is None else None
+    if listing is not None:
+        listing.check_unchanged()
+    for target in (named := settings.tools if targets is None else targets):
         name = target.partition(":")[0]
         if is_server_target(target):
             continue
         if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
             raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
     with reserve_stdout():
-        return collect_tools(targets).load()
-
-
-@contextmanager
-def _search_working_directory() -> Generator[None]:
-    folder = str(Path.cwd())
-    if folder in sys.path:  # the user put it there, with PYTHONPATH
-        yield
-        return
-    sys.path.append(folder)
-    try:
-        yield
-    finally:
-        with suppress(ValueError):  # a module may have removed it itself
-            sys.path.remove(folder)
+        return collect_tools(named, listing).load()
 
 
 @frozen
@@ -234,9 +250,7 @@ def resolve_config(options: ConversationOptions, settings: Settings) -> AgentCon
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=replace(settings.limits, **{name: each for name, each in given.items() if each is not None}),
         approve=options.approve or ApproveChoice(settings.approve),
-        toolbox=discover_targets(*options.tools)
-        if options.tools
-        else discover_configured(settings.tools if remembered is None else remembered),
+        toolbox=discover_targets(*options.tools) if options.tools else discover_configured(settings, remembered),
         settings=settings,
         targets=options.tools or remembered or (),
         sampling=parse_sampling(options.sampling),

@@ -1,5 +1,6 @@
 """The commands `chat`, `run`, `log …` and `templates …`. Their work is imported when they are called."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from toolspeak.cli.conversations import ContinuedConversation
     from toolspeak.cli.prompt import PromptTemplate
     from toolspeak.settings import Settings
+    from toolspeak.values.origin import Stretch
 
 log_app = typer.Typer(rich_markup_mode=None)
 templates_app = typer.Typer(rich_markup_mode=None)
@@ -179,17 +181,15 @@ def run_command(options: ConversationOptions) -> None:
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
-    from toolspeak.cli.prompt import STANDARD_INPUT, load_attachments
+    from toolspeak.cli.prompt import STANDARD_INPUT, build_prompt, load_attachments
     from toolspeak.cli.run import run
     from toolspeak.cli.trust import load_settings
-    from toolspeak.values.messages import user
 
     if options.extract and options.as_json:
         raise UsageError("--extract and --json do not go together")
     options, template = _apply_template(options)
     text = _compose_prompt(options.prompt, template, takes_input=STANDARD_INPUT not in options.attach)
-    attachments = load_attachments(options.attach)
-    prompt = user(text, *attachments) if attachments else text
+    prompt = build_prompt(text, load_attachments(options.attach))
     settings = load_settings(trust_project=options.trust_project, adapter=options.adapter)
     raise typer.Exit(run(prompt, options, settings, _choose_log(options, settings), _find_continued(options)))
 
@@ -214,7 +214,9 @@ def _apply_template(options: ConversationOptions) -> "tuple[ConversationOptions,
     return options, template
 
 
-def _compose_prompt(argument: str | None, template: "PromptTemplate | None", *, takes_input: bool) -> str:
+def _compose_prompt(
+    argument: str | None, template: "PromptTemplate | None", *, takes_input: bool
+) -> "Sequence[Stretch]":
     """Return the prompt: that of the user, put into the prompt of the template, or after it."""
     from toolspeak.cli.prompt import read_prompt
 
@@ -222,7 +224,7 @@ def _compose_prompt(argument: str | None, template: "PromptTemplate | None", *, 
         return read_prompt(argument, takes_input=takes_input)
     if template.takes_input:
         return template.render_prompt(read_prompt(argument, takes_input=takes_input, template=template.name))
-    own = template.render_prompt("")
+    own = "".join(stretch.text for stretch in template.render_prompt())
     return read_prompt(own if argument is None else f"{own}\n\n{argument}", takes_input=takes_input)
 
 

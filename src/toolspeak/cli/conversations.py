@@ -16,17 +16,15 @@ line names are unchanged. A target that may hold a key is not remembered.
 """
 
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from toolspeak.cli.agent_config import AgentConfig
+from toolspeak.cli.agent_config import AgentConfig, find_named_target
 from toolspeak.cli.files import find_log
 from toolspeak.cli.options import ConversationOptions
 from toolspeak.cli.safe_text import escape_line, print_error
@@ -34,9 +32,10 @@ from toolspeak.loop import State, initial_state, reduce
 from toolspeak.loop.compaction import drop_system
 from toolspeak.mcp.config import read_target
 from toolspeak.settings.files import find_other_writer
-from toolspeak.settings.project_file import compute_fingerprint, find_tool_files
+from toolspeak.settings.resolver import list_code, split_function
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
 from toolspeak.settings.server_targets import anchor_target, is_address, may_hold_key
+from toolspeak.tools.discovery import is_installed
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Compacted, Fact, RunStarted
 from toolspeak.values.frozen import frozen
@@ -81,8 +80,8 @@ def _encode(target: str) -> dict[str, str]:
 
 
 def _compute(target: str) -> str:
-    files = find_tool_files([_make_absolute(target)], target)  # a file may have been made since
-    return compute_fingerprint(b"", files) if files else ""
+    listing = list_code([_make_absolute(target)], target)  # a file may have been made since
+    return listing.fingerprint() if listing.files else ""
 
 
 def _is_command(target: str) -> bool:
@@ -101,11 +100,11 @@ def _find_objection(target: str, saved: Mapping[str, Any]) -> str | None:
     elif target.startswith(SERVER_PREFIX):  # an address: what it offers is pinned
         return None
     elif not Path(name).is_absolute():
-        return None if _is_installed(name) else "are gone: no such module is installed"
+        return None if is_installed(name.partition(".")[0]) else "are gone: no such module is installed"
     elif not Path(name).exists():
         return "are gone"
     try:
-        for file in find_tool_files([target], target):
+        for file in list_code([target], target).named:
             if (reason := find_other_writer(file)) is not None:
                 return f"are not loaded: {reason}"
         is_same = _compute(target) == saved.get("fingerprint")
@@ -118,29 +117,15 @@ def _make_absolute(target: str) -> str:
     """Return a target with its full path. A module that only the working directory has becomes that file or folder."""
     if target.startswith(SERVER_PREFIX):
         return anchor_target(target, Path.cwd())
-    name, function = _split_function(target)
+    name, function = _split_function(find_named_target(target))
     path = Path(name)
-    if "/" in name or path.suffix in (".py", ".json") or path.is_file():
-        return f"{path.absolute()}{function}"
-    if _is_installed(name):
-        return target
-    place = Path.cwd().joinpath(*name.split("."))
-    for candidate in (place, place.with_suffix(".py"), path.absolute()):
-        if candidate.exists():
-            return f"{candidate}{function}"
-    return target
-
-
-def _is_installed(name: str) -> bool:
-    """Whether a module is found elsewhere than in the working directory, also if it has been imported from there."""
-    folders = [folder for folder in sys.path if folder and Path(folder).absolute() != Path.cwd()]
-    package = name.partition(".")[0]
-    return package in sys.builtin_module_names or PathFinder.find_spec(package, folders) is not None
+    is_path = "/" in name or path.suffix in (".py", ".json") or path.is_file()
+    return f"{path.absolute() if is_path else name}{function}"
 
 
 def _split_function(target: str) -> tuple[str, str]:
-    before, colon, after = target.rpartition(":")
-    return (before, f":{after}") if colon and after.isidentifier() and len(before) > 1 else (target, "")
+    split = split_function(target)
+    return (target, "") if split is None else (split[0], f":{split[1]}")
 
 
 @frozen

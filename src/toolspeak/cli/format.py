@@ -13,6 +13,7 @@ from rich.text import Text
 from toolspeak.cli.safe_text import escape_controls, escape_line, escape_prose
 from toolspeak.dialects.python_notation import format_call
 from toolspeak.lab import summary as tables
+from toolspeak.loop import words
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
 from toolspeak.values.codec import encode_argument
@@ -85,7 +86,7 @@ def format_arguments(call: ToolCall) -> str:
 
 def format_quotation(fact: CallQuoted) -> str:
     """Say where a quoted call stands, for a user who may be asked to approve it."""
-    place = f"the result of {escape_controls(fact.tool or fact.result_id)}" if fact.result_id else "an attachment"
+    place = escape_line(words.name_quoted_place(fact))
     return f"this call is quoted, and runs only if you approve it: it stands word for word in {place}"
 
 

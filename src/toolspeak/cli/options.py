@@ -3,8 +3,9 @@
 A command with many options has a class of them: a field is an option of the command line, and its value for the work.
 `take_options` makes a command of a function that takes such a class.
 
-A completion returns the words that fit, with a help text where there is one. Whatever goes wrong, there is nothing to
-complete: an error would be printed into the line that the user types.
+A completion returns the words that fit, with a help text where there is one. Neither may hold anything that a shell
+evaluates. Whatever goes wrong, there is nothing to complete: an error would be printed into the line that the user
+types.
 """
 
 from collections.abc import Callable, Collection, Generator
@@ -83,11 +84,18 @@ Completions: TypeAlias = list[tuple[str, str]]
 
 
 def _quietly(complete: Callable[[], Completions]) -> Callable[[str], Completions]:
-    """Return a completion of what has been typed, which ends with no words when it fails."""
+    """Return a completion of what has been typed, which ends with no words when it fails.
+
+    Titles and names come from prompts and files. A word that a shell would not take as it stands is not offered, since
+    bash writes it into the command line without quotes; a help text loses what a shell could evaluate.
+    """
 
     def complete_quietly(incomplete: str) -> Completions:
+        from toolspeak.cli.safe_text import is_plain_for_shell, simplify_for_shell
+
         try:
-            return [each for each in complete() if each[0].startswith(incomplete)]
+            offered = ((word, text) for word, text in complete() if word.startswith(incomplete))
+            return [(word, simplify_for_shell(text)) for word, text in offered if is_plain_for_shell(word)]
         except Exception:
             return []
 
@@ -117,14 +125,13 @@ def complete_template() -> Completions:
 def complete_conversation() -> Completions:
     """Complete the id of one of the last conversations."""
     from toolspeak.cli.files import log_path
-    from toolspeak.cli.safe_text import escape_line
     from toolspeak.durable.log import ConversationStore
 
     path = log_path()
     if not path.exists():
         return []
     with ConversationStore(path) as store:
-        return [(entry.id, escape_line(entry.title[:60])) for entry in store.list_newest(50)]
+        return [(entry.id, entry.title[:60]) for entry in store.list_newest(50)]
 
 
 @_quietly

@@ -97,7 +97,7 @@ def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path
     from toolspeak.settings.values import hide_password
 
     settings = load_settings(quiet=True)
-    toolbox = discover_targets(*targets) if targets else discover_configured(settings.tools)
+    toolbox = discover_targets(*targets) if targets else discover_configured(settings)
     endpoints = [f"{name}:{endpoint.model}" for name, endpoint in settings.endpoints.items() if endpoint.model]
     names = {hide_password(name): name for name in dict.fromkeys((*models, settings.model, *endpoints, "local"))}
 

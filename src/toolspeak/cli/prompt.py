@@ -28,7 +28,8 @@ from toolspeak.settings.project_file import parse_toml, read_text, resolve_targe
 from toolspeak.values.attachments import attach
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Media
+from toolspeak.values.messages import Media, Message, compose, user
+from toolspeak.values.origin import Origin, Stretch
 from toolspeak.values.validation import nearest
 
 INPUT = "input"  # the parameter that stands for the prompt of the command
@@ -88,9 +89,15 @@ class PromptTemplate:
         system = None if self.system is None else Template(self.system).safe_substitute(values)
         return replace(self, system=system, defaults=values)
 
-    def render_prompt(self, text: str) -> str:
+    def render_prompt(self, text: Sequence[Stretch] = ()) -> list[Stretch]:
         """Return the prompt of a filled template, with the user's text in its place."""
-        return Template(self.prompt or f"${INPUT}").safe_substitute({**(self.defaults or {}), INPUT: text})
+        mark = "\0"  # no template and no parameter holds it
+        filled = Template(self.prompt or f"${INPUT}").safe_substitute({**(self.defaults or {}), INPUT: mark})
+        first, *others = filled.split(mark)
+        rendered = [Stretch(first, Origin.USER)]
+        for each in others:
+            rendered += [*text, Stretch(each, Origin.USER)]
+        return rendered
 
     def apply_to(self, options: ConversationOptions) -> ConversationOptions:
         """Return the options of a command with those of the template where the command has none."""
@@ -176,8 +183,10 @@ FIRST_BYTE_SECONDS = 3.0
 CHUNK_BYTES = 65_536
 
 
-def read_prompt(argument: str | None, *, takes_input: bool = True, template: str | None = None) -> str:
+def read_prompt(argument: str | None, *, takes_input: bool = True, template: str | None = None) -> list[Stretch]:
     """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text.
+
+    Text that is piped beside a prompt, or into a template, is what the prompt is about: the user has not written it.
 
     Without `takes_input`, standard input is an attachment. `template` is the name of the one the prompt is put into.
     """
@@ -191,13 +200,25 @@ def read_prompt(argument: str | None, *, takes_input: bool = True, template: str
                 if template
                 else 'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
             )
-        parts = [_decode(PipeReader().read())]
+        parts = [Stretch(_decode(PipeReader().read()), Origin.ATTACHMENT if template else Origin.USER)]
     else:
-        parts = [argument, _decode(_read_beside_prompt()) if is_piped else ""]
-    prompt = "\n\n".join(part for part in parts if part.strip())
+        piped = _decode(_read_beside_prompt()) if is_piped else ""
+        parts = [Stretch(argument, Origin.USER), Stretch(piped, Origin.ATTACHMENT)]
+    prompt: list[Stretch] = []
+    for part in parts:
+        if part.text.strip():
+            prompt += [Stretch("\n\n", Origin.USER), part] if prompt else [part]
     if not prompt:
         raise UsageError(_explain_missing_input(template) if template else "the prompt is empty")
     return prompt
+
+
+def build_prompt(text: Sequence[Stretch], attachments: Sequence[Media] = ()) -> str | Message:
+    """Return the prompt for a run, with its origins if not all of it is the user's."""
+    if any(stretch.origin is not Origin.USER for stretch in text):
+        return Message(role="user", parts=(compose(text), *attachments))
+    written = "".join(stretch.text for stretch in text)
+    return user(written, *attachments) if attachments else written
 
 
 def _explain_missing_input(template: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import getpass
 import json
 import logging
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from toolspeak.cli import prompt
+from toolspeak.cli.agent_config import find_named_target
 from toolspeak.cli.format import SafeConsole, format_call_line
 from toolspeak.cli.http_server import SafeFormatter, print_log
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, draw_run, encode_timed_facts, format_time
@@ -65,15 +67,9 @@ def run_worker(target: str, store: str, *, slots: int, lease: float, grace: floa
 
 
 def build_worker(runs: Runs, target: str, *, slots: int = 8, lease: float = 30.0, grace: float = 30.0) -> Worker:
-    """Return a worker for the agents of a target, which may be a module in the working directory.
-
-    The working directory stays on the path, behind everything that is installed: tools import when they are called.
-    """
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
+    """Return a worker for the agents of a target, which may be a module in the working directory."""
     with reserve_stdout():
-        return Worker(runs, target, slots=slots, lease=lease, grace=grace)
+        return Worker(runs, find_named_target(target), slots=slots, lease=lease, grace=grace)
 
 
 def log_warnings() -> None:
@@ -107,7 +103,7 @@ def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, cou
 
 def start_run(options: StartOptions) -> int:
     """Start a run, print its id or the run itself, and return the exit code."""
-    text = prompt.read_prompt(options.prompt)
+    text = prompt.build_prompt(prompt.read_prompt(options.prompt))
     names = ("key", "priority", "lane", "deadline", "chat")
     with Runs(options.store) as runs:
         run = runs.start_sync(options.agent, text, **{name: getattr(options, name) for name in names})
@@ -312,6 +308,10 @@ class _JsonViewer:
         pass
 
 
+def _end_options(word: str) -> list[str]:
+    return ["--"] if word.startswith("-") else []
+
+
 class _TranscriptViewer:
     """Draws the events of a run: the answer on standard output, all else there too if it is a terminal."""
 
@@ -337,7 +337,8 @@ class _TranscriptViewer:
             case events.ApprovalNeeded(call=call):
                 call_id = events.join_ids(path, call.id)
                 again = WAITS_AGAIN if call_id in self._answered_ids else ""
-                command = f"toolspeak runs approve {self._run_id} {call_id}"
+                # The endpoint chose the id, and the line is there to be pasted into a shell: "--" ends the options.
+                command = shlex.join(["toolspeak", "runs", "approve", self._run_id, *_end_options(call_id), call_id])
                 self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
             case events.ApprovalGiven(call_id=call_id):
                 self._answered_ids.add(events.join_ids(path, call_id))

@@ -67,6 +67,32 @@ def _escape_unless_joined(match: re.Match[str]) -> str:
     return match[0] if is_writing else escape_match(match)
 
 
+_PLAIN_IN_SHELLS = re.compile(r"[a-zA-Z0-9_ .,:/@+=-]")
+
+
+def simplify_for_shell(text: str, encoding: str | None = None) -> str:
+    """Return the text with only those characters that mean nothing to a shell; the others become one space.
+
+    What a shell completes passes through the quoting of the shell, of its completion system and of typer's scripts, and
+    zsh evaluates it. Escapes for all of them do not add up, so nothing is left that would need one. Characters beyond
+    ASCII are kept if the encoding, by default that of standard output, is UTF-8: others may write them with the byte of
+    a backslash.
+    """
+    keeps_others = (encoding or sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    kept = (
+        each
+        if _PLAIN_IN_SHELLS.match(each) or (keeps_others and each > "\x7f" and unicodedata.category(each)[0] in "LMNPS")
+        else " "
+        for each in text.replace("'", "’")
+    )
+    return " ".join("".join(kept).split())
+
+
+def is_plain_for_shell(word: str) -> bool:
+    """Whether a shell takes the text as one word, as it stands, and not as an option."""
+    return word[:1].isalnum() and " " not in word and simplify_for_shell(word) == word
+
+
 def write_output(text: str) -> None:
     """Write the output of a command: safe in a terminal, unchanged to a file or a pipe."""
     sys.stdout.write(escape_prose(text) if sys.stdout.isatty() else text)

@@ -247,7 +247,7 @@ def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> 
     if options.replay is not None:
         from toolspeak.models.cassettes import TapePlayer, load_folder, replay_named_model
 
-        cure = f"record it: toolspeak serve --record {options.replay}"
+        cure = f"record it: toolspeak serve --record {shlex.quote(str(options.replay))}"
         player = TapePlayer(load_folder(options.replay), str(options.replay), repeats=True, cure=cure)
         return lambda name: replay_named_model(name, find, player, secrets=secrets)
     return find

@@ -90,7 +90,7 @@ def send_spans(spans: Sequence[TraceSpan], url: str, environment: Mapping[str, s
     sender.send(spans)
     traces = list(dict.fromkeys(span.trace_id for span in spans))
     which = f"trace {traces[0]}" if len(traces) == 1 else f"{len(traces)} traces"
-    return f"{len(spans)} spans of {which} were sent to {sender.url}\n"
+    return f"{len(spans)} spans of {which} were sent to {sender.shown_url}\n"
 
 
 def draw_spans(spans: Sequence[TraceSpan]) -> str:

@@ -1,8 +1,9 @@
 """`toolspeak trust`: shows what the settings of a project do, and lets them count; commands load settings here."""
 
 import os
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,21 @@ from rich.text import Text
 
 from toolspeak.cli.format import SafeConsole
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
+from toolspeak.mcp.config import is_server_target
 from toolspeak.models import Model
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings, load
 from toolspeak.settings.loader import load_with_project
-from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile, ProjectSearch, check_allowed, find_project
+from toolspeak.settings.project_file import (
+    BUILT_IN_DIALECTS,
+    PROJECT_FILES,
+    ProjectFile,
+    ProjectSearch,
+    check_allowed,
+    find_project,
+)
 from toolspeak.settings.schema import SETTINGS, check_value
+from toolspeak.settings.server_targets import ServerEntry
 from toolspeak.settings.trust import find_decision, is_named_by_variable, list_decisions, remove_decision, save_decision
 from toolspeak.settings.values import UNTRUSTED, format_setting
 from toolspeak.values.errors import UsageError
@@ -44,6 +54,13 @@ def trust(path: Path, *, yes: bool) -> int:
         write_output(f"{project.where} is trusted\n")
         return 0
     own = load()
+    if not project.listing.is_complete:
+        show_settings(project, own, sys.stdout)
+        sys.stdout.flush()
+        raise UsageError(
+            "trust in it cannot be kept, since it has too many files to notice each change; to trust it for one "
+            "command, add --trust-project"
+        )
     if yes:
         show_settings(project, own, sys.stdout)
     elif sys.stdin.isatty():
@@ -58,7 +75,7 @@ def trust(path: Path, *, yes: bool) -> int:
         sys.stdout.flush()
         raise UsageError("there is no terminal to ask in; if you trust these settings: toolspeak trust --yes")
     save_decision(project, trusted=True)
-    write_output(f"{project.where} is trusted from now on, until it or its tools change\n")
+    write_output(f"{project.where} is trusted from now on, until it or what it runs changes\n")
     return 0
 
 
@@ -103,12 +120,41 @@ def show_settings(project: ProjectFile, own: Settings, file: TextIO) -> None:
         console.print(Text.assemble((f"  {escape_line(name):<{width}}", "cyan"), f"  {escape_line(value)}"))
     console.print(Text("If you trust it, toolspeak in this folder and below:", "bold"))
     for name, value in project.values.items():
-        console.print(Text(f"  - {escape_line(_describe_effect(name, value, own))}"))
+        for effect in _describe_tools(project) if name == "tools" else [_describe_effect(name, value, own)]:
+            console.print(Text(f"  - {escape_line(effect)}"))
+
+
+def _describe_tools(project: ProjectFile) -> Iterator[str]:
+    """Yield what the tools of a project run, and where they send, from the list that the loader keeps to."""
+    listing = project.listing
+    paths = [each for each in project.values["tools"] if not is_server_target(each) and each not in listing.modules]
+    if paths:
+        yield (
+            f"runs the Python code in {', '.join(paths)} when it starts, with what that imports from its folder, and "
+            "lets the model call it"
+        )
+    for name in listing.modules:
+        yield f"imports {name}, which is installed, when it starts, and lets the model call it"
+    for server in listing.servers:
+        yield _describe_server(server)
+    yield from listing.notes
+
+
+def _describe_server(server: ServerEntry) -> str:
+    name = "" if server.home is None else f", as the MCP server {server.name}"
+    variables = [f"your environment variable {each}" for each in server.variables]
+    if server.command:
+        folder = server.find_start_folder(os.environ) or "the working directory"
+        given = [f"{each}={value}" for each, value in server.env.items()] + variables
+        effect = f"starts a program with your rights in {folder}{name}: {shlex.join(server.command)}"
+    else:
+        given = [*(f"the header {each}" for each in server.headers), *variables]
+        effect = f"sends what the model passes to tools to {server.url}{name}"
+    hints = "; believes it when it says that a tool only reads" if server.options.get("trustHints") is True else ""
+    return f"{effect}{', with ' if given else ''}{', '.join(given)}{hints}"
 
 
 def _describe_effect(name: str, value: Any, own: Settings) -> str:
-    if name == "tools":
-        return f"runs the Python code in {', '.join(value)} when it starts, and lets the model call it"
     if name == "model":
         return f"sends your prompts and the results of tools to {value}, unless you name another model"
     if name == "approve":
@@ -117,6 +163,8 @@ def _describe_effect(name: str, value: Any, own: Settings) -> str:
     if name == "log":
         keeps = "keeps" if value else "does not keep"
         return f"{keeps} conversations in your log (yours: {'on' if own.log else 'off'})"
+    if name == "dialect" and value not in BUILT_IN_DIALECTS:
+        return f"imports the installed package that offers the dialect {value}, in which models call tools"
     if name == "dialect":
         return f"lets models call tools in the dialect {value}"
     if name.startswith("endpoints."):

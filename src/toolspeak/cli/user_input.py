@@ -25,6 +25,7 @@ from toolspeak.cli.agent_config import REFUSED_WITHOUT_USER
 from toolspeak.cli.format import format_arguments
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.settings import cache_folder
+from toolspeak.settings.files import create_folder, find_foreign_way
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import ToolCall
 
@@ -275,13 +276,18 @@ class TerminalInput:
 
 
 def _open_history() -> "History":
-    """Open the user's history file, or a history in memory if the file cannot be opened."""
+    """Open the user's history file, or a history in memory if the file cannot be opened or another user could read it.
+
+    Several users may share a cache folder: what one types must not go to a file or a link that another made.
+    """
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     try:
         path = cache_folder() / "history"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # messages are private
+        create_folder(path.parent)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NONBLOCK", 0), 0o600))  # messages are private
+        if path.is_symlink() or find_foreign_way(path) is not None:
+            return InMemoryHistory()
     except (OSError, UsageError):
         return InMemoryHistory()
     return FileHistory(Path(path))

@@ -7,6 +7,9 @@ which are missing; an object without known keys may have any. A tool with a raw 
 
 There are grammars for forced calls only: where a call is free, a grammar would forbid calls that refer to results of
 others. To restrict values further by their schemas, change `ValueRules`; the calls of a dialect are in `NOTATIONS`.
+
+A grammar grows with the schemas and not with their nesting: what is written more than once, such as an item and the
+items after it, is a rule of its own, and a definition is one rule, whatever refers to it.
 """
 
 import json
@@ -14,11 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from toolspeak.dialects import python_notation, typescript_notation
-from toolspeak.dialects.notation import identifier, is_optional, literal, parameters_of
+from toolspeak.dialects.notation import identifier, literal, parameters_of, write_tools
 from toolspeak.reading.names import has_raw_form
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.frozen import frozen
-from toolspeak.values.spec import Schema, ToolSpec, resolve_reference
+from toolspeak.values.spec import Schema, ToolSpec, find_definition, is_definition, normalize_schema, resolve_reference
+from toolspeak.values.work_budget import WorkBudget
 
 
 @frozen
@@ -86,6 +90,9 @@ def _group(expression: Expression) -> str:
 MAX_COUNTED_ITEMS = 20
 """Items of an array up to which their number is a part of the grammar: each costs a server time."""
 
+MAX_REPEATED_CHARS = 80
+"""Characters of an expression that is written twice. A longer one gets a rule: nested ones would double each time."""
+
 STRING = single("string")
 INTEGER = single("integer")
 NUMBER = single("number")
@@ -113,11 +120,13 @@ class ValueRules:
 
     Attributes:
         rules: The rules so far, by their names.
+        budget: The steps that all schemas may take together.
     """
 
     def __init__(self, notation: "CallNotation") -> None:
         self._notation = notation
-        self._references: dict[tuple[int, str], Expression] = {}
+        self.budget = WorkBudget()
+        self._references: dict[int, Expression] = {}  # by the id of the definition
         true, false, null = map(notation.format_value, (True, False, None))
         pair = in_order(STRING, COLON, VALUE)
         self.rules: dict[str, Expression] = {
@@ -139,6 +148,7 @@ class ValueRules:
             schema: The schema.
             root: The schema with the definitions that it may refer to.
         """
+        self.budget.spend()
         if not isinstance(schema, dict):
             return VALUE
         given = cast("dict[str, Any]", schema)
@@ -159,14 +169,25 @@ class ValueRules:
 
     def _build_reference(self, schema: dict[str, Any], root: Schema) -> Expression:
         """Return the rule of a definition, which may contain itself."""
-        key = (id(root), str(schema["$ref"]))
+        reference = schema["$ref"]
+        definition = find_definition(reference, root)
+        if definition is None:
+            return VALUE
+        key = id(definition)
         if key not in self._references:
             resolved = resolve_reference(schema, root)
             if "$ref" in resolved:  # definitions that refer to each other in a circle
                 return VALUE
             name = self._references[key] = self.define("type", NOTHING)
-            self.rules[name.written] = self.build_value(resolved, root)
+            self.rules[name.written] = self.build_value(
+                resolved if is_definition(reference) else normalize_schema(resolved), root
+            )
         return self._references[key]
+
+    def _share(self, expression: Expression) -> Expression:
+        """Return an expression to be written more than once: itself if it is short, or the name of a rule for it."""
+        is_short = len(expression.written) <= MAX_REPEATED_CHARS
+        return expression if expression.is_single or is_short else self.define("item", expression)
 
     def _build_type(self, kind: Any, schema: Schema, root: Schema) -> Expression:
         write = self._notation.format_value
@@ -182,7 +203,7 @@ class ValueRules:
             case "null":
                 return terminal(write(None))
             case "array" if "prefixItems" not in schema:
-                item = self.build_value(schema.get("items"), root)
+                item = self._share(self.build_value(schema.get("items"), root))
                 least, most = (_read_count(schema.get(key)) for key in ("minItems", "maxItems"))
                 return in_order("[", separated(item, COMMA, least=least or 0, most=most), "]")
             case "array":
@@ -197,14 +218,14 @@ class ValueRules:
         if schema.get("properties"):
             write_key = self._notation.format_key
             members = [
-                (in_order(write_key(name), COLON, self.build_value(sub, root)), is_optional(schema, name))
-                for name, sub in parameters_of(schema)
+                (in_order(write_key(name), COLON, self.build_value(sub, root)), optional)
+                for name, sub, optional in parameters_of(schema)
             ]
             return in_order("{", self.build_members(members, COMMA), "}")
         rest: Any = schema.get("additionalProperties")
         if rest is False:
             return terminal("{}")
-        pair = in_order(STRING, COLON, self.build_value(rest, root))
+        pair = self._share(in_order(STRING, COLON, self.build_value(rest, root)))
         return in_order("{", separated(pair, COMMA), "}")
 
     def build_members(self, members: Sequence[tuple[Expression, bool]], separator: Expression | str) -> Expression:
@@ -215,17 +236,18 @@ class ValueRules:
             separator: What stands between two members.
         """
         following: Expression = NOTHING  # the members behind the present one, each after a separator
-        beginnings: list[Expression] = []  # each member that may be the first, with all behind it
+        beginnings: list[Expression] = []  # each member that may be the first, with all behind it; the last one first
         may_be_empty = True
         for expression, may_be_left_out in reversed(members):
             member = self.define("member", expression)
-            beginnings.insert(0, in_order(member, following))
+            beginnings.append(in_order(member, following))
             if not may_be_left_out:
-                beginnings, may_be_empty = beginnings[:1], False
+                beginnings, may_be_empty = beginnings[-1:], False
             rest = in_order(separator, member)
             following = self.define("rest", in_order(optional(rest) if may_be_left_out else rest, following))
         if not beginnings:
             return NOTHING
+        beginnings.reverse()
         return optional(one_of(*beginnings)) if may_be_empty else one_of(*beginnings)
 
 
@@ -275,13 +297,14 @@ def _build_typescript_call(spec: ToolSpec, rules: ValueRules) -> Expression:
 def _build_python_call(spec: ToolSpec, rules: ValueRules) -> Expression:
     """Return a call with keywords. Keys that cannot be keywords are unpacked from an object, at the end."""
     schema = spec.parameters
-    keywords = [(name, sub) for name, sub in parameters_of(schema) if name.isidentifier()]
-    others = {name: sub for name, sub in parameters_of(schema) if not name.isidentifier()}
+    given = list(parameters_of(schema))
     members = [
-        (in_order(f"{name}=", rules.build_value(sub, schema)), is_optional(schema, name)) for name, sub in keywords
+        (in_order(f"{name}=", rules.build_value(sub, schema)), optional)
+        for name, sub, optional in given
+        if name.isidentifier()
     ]
-    if others:
-        required = [name for name in others if not is_optional(schema, name)]
+    if others := {name: sub for name, sub, _ in given if not name.isidentifier()}:
+        required = [name for name, _, optional in given if name in others and not optional]
         unpacked = rules.build_object({"properties": others, "required": required}, schema)
         members.append((in_order("**", unpacked), not required))
     return in_order(f"{identifier(spec.name)}(", rules.build_members(members, ", "), ")")
@@ -310,17 +333,23 @@ def write_grammar(dialect: str, tools: Sequence[ToolSpec], choice: ToolChoice, *
         choice: Which must be called: `named` needs one call of each of the tools, in their order, if several calls are
             allowed.
         parallel: Whether several calls are allowed.
+
+    Raises:
+        UsageError: The schema of a tool takes too much work. The message names the tool.
     """
     notation = NOTATIONS[dialect]
     rules = ValueRules(notation)
-    raw_names = [spec.name for spec in tools if has_raw_form(spec)]
+    raw_names = {spec.name for spec in tools if has_raw_form(spec)}
     is_each_wrapped = notation.is_each_wrapped or bool(raw_names)
-    calls: list[Expression] = []
-    for spec in tools:
+
+    def define_call(spec: ToolSpec, budget: WorkBudget) -> Expression:
+        rules.budget = budget
         call = _build_raw_call(spec.name) if spec.name in raw_names else notation.build_call(spec, rules)
         if is_each_wrapped and spec.name not in raw_names:
             call = in_order(notation.opener, call, notation.closer)
-        calls.append(rules.define("call", call))
+        return rules.define("call", call)
+
+    calls = write_tools(tools, define_call)
     tokens = TOKENS | (_build_raw_lines() if raw_names else {})
     answer = _build_calls(calls, choice, parallel=parallel)
     if not is_each_wrapped:

@@ -7,7 +7,7 @@ Also raw texts: a call of a tool that takes one is a fenced block with the name 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, cast
 
@@ -17,6 +17,11 @@ from toolspeak.values.codec import encode_argument
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.spec import Schema, ToolSpec
 
+FENCE = "```"
+CALL_CLOSER = "</tool_call>"
+
+_TOOLS_BLOCK = re.compile(r"```(\w+\n\{tools\}\n)```")
+
 
 def format_instructions(specs: Sequence[ToolSpec]) -> str:
     """Write how tools with a raw text are called; "" if there are none among the tools."""
@@ -24,7 +29,7 @@ def format_instructions(specs: Sequence[ToolSpec]) -> str:
     if not names:
         return ""
     listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    return read_prompt("raw").replace("{names}", listed).replace("{name}", names[0])
+    return fill_prompt("raw", names=listed, name=names[0])
 
 
 @cache
@@ -35,9 +40,25 @@ def read_prompt(name: str) -> str:
     return (files("toolspeak.dialects") / "prompts" / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 
+def fill_prompt(prompt: str, **values: str) -> str:
+    """Return a text of `prompts/` with its names in braces replaced. What is filled in stays as it is.
+
+    The fence around the tools is longer than any in their texts: a description cannot end the block that it is in.
+    """
+    parts = _split_prompt(prompt, fence_around(values.get("tools", "")))
+    return "".join(values[part] if place % 2 else part for place, part in enumerate(parts))
+
+
+@lru_cache(maxsize=32)
+def _split_prompt(prompt: str, fence: str) -> list[str]:
+    """Return a text of `prompts/` with a fence around its tools, in pieces: each second one is a name in braces."""
+    text = _TOOLS_BLOCK.sub(lambda block: f"{fence}{block[1]}{fence}", read_prompt(prompt))
+    return re.split(r"\{(tools|example|names|name)\}", text)
+
+
 def fence_around(text: str) -> str:
     """Return a fence that is longer than every run of backticks in a text."""
-    return "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+    return FENCE if FENCE not in text else "`" * max(len(run) + 1 for run in re.findall("`+", text))
 
 
 def find_raw_text(call: ToolCall, parameters: Mapping[str, str]) -> str | None:
@@ -80,13 +101,17 @@ def format_example(specs: Sequence[ToolSpec]) -> str:
         return _format_object("name", {"key": "value"})
     # A tool with a raw text is called in another way, so it is the example only where there is no other tool.
     spec = min(specs, key=lambda spec: (has_raw_form(spec), not spec.parameters.get("properties")))
-    required = spec.parameters.get("required") or list(spec.parameters.get("properties", {}))[:1]
-    arguments = {name: sample_value(sub) for name, sub in parameters_of(spec.parameters) if name in required}
-    return _format_object(spec.name, arguments)
+    given = list(parameters_of(spec.parameters))
+    shown = [each for each in given if not each[2]] if spec.parameters.get("required") else given[:1]
+    text = _format_object(spec.name, {name: sample_value(sub) for name, sub, _ in shown})
+    return text.replace(CALL_CLOSER, CALL_CLOSER.replace("/", "\\/"))  # the same JSON, which closes no tag
 
 
-def sample_value(schema: Schema) -> Any:
+def sample_value(schema: Any) -> Any:
     """Return a value that fits a schema and is plainly a sample."""
+    if not isinstance(schema, Mapping):
+        return "some text"
+    schema = cast("Schema", schema)
     for key in ("default", "const"):
         if schema.get(key) is not None:
             return schema[key]
@@ -103,8 +128,7 @@ def sample_value(schema: Schema) -> Any:
         case "array":
             return [sample_value(schema["items"])] if schema.get("items") else []
         case "object":
-            required = schema.get("required", ())
-            return {name: sample_value(sub) for name, sub in parameters_of(schema) if name in required}
+            return {name: sample_value(sub) for name, sub, optional in parameters_of(schema) if not optional}
         case "null":
             return None
         case _:
@@ -118,7 +142,7 @@ def format_call(call: ToolCall) -> str:
 
 def format_calls(calls: Sequence[ToolCall]) -> str:
     """Write the calls of one message, each in a tag."""
-    return "\n".join(f"<tool_call>\n{format_call(call)}\n</tool_call>" for call in calls)
+    return "\n".join(f"<tool_call>\n{format_call(call)}\n{CALL_CLOSER}" for call in calls)
 
 
 def _format_object(name: str, arguments: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from toolspeak.reading.bare_calls import BINDERS, INDENT, WORD
 from toolspeak.reading.names import index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS
 from toolspeak.reading.reader import TOKEN_STARTS, FirstWord, Reader
+from toolspeak.reading.source import Budget
 from toolspeak.values.events import CallReady, Event, FinishReason, TextDelta
 from toolspeak.values.spec import ToolSpec
 
@@ -84,7 +85,8 @@ class LeakReader:
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> None:
         self._names = tuple(spec.name for spec in specs)
-        self._build_reader = partial(Reader, specs, strict=strict, thinking=thinking, prefix=prefix)
+        budget = Budget()  # one for both readers: they read the same message
+        self._build_reader = partial(Reader, specs, strict=strict, thinking=thinking, prefix=prefix, budget=budget)
         self._plain = None if thinking else PlainProse()
         self._token_reader: Reader | None = None
         self._full_reader: Reader | None = None

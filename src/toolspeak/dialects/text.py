@@ -4,6 +4,9 @@ A dialect is put together from a prompt (`prompts/`), a notation of tools and ca
 server can hold an answer to when a call is forced, a JSON schema or a grammar in GBNF. No JSON schema describes a block
 with a raw text: where one of the forced tools has a raw text, there is only a grammar, and a server that honours
 schemas alone is asked in words.
+
+What tools say of themselves is text: it fills the prompt once, is no template, and cannot end the block that it stands
+in.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -77,10 +80,8 @@ class TextDialect:
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and says how to call them."""
-        prompt = (
-            json_notation.read_prompt(self.name)
-            .replace("{tools}", self.format_tools(specs))
-            .replace("{example}", json_notation.format_example(specs))
+        prompt = json_notation.fill_prompt(
+            self.name, tools=self.format_tools(specs), example=json_notation.format_example(specs)
         )
         return "\n\n".join(filter(None, (prompt, json_notation.format_instructions(specs))))
 

@@ -1,10 +1,12 @@
 """The program that drives one suspect run: `python -m toolspeak.durable.isolated_run AGENTS OWNER RUN EPOCH`.
 
-It reads the address of the store from its standard input: arguments of processes are no secret. The worker that started
-it holds the run and says that it lives. This process writes in its name, and is fenced when the worker loses the run.
+It reads the address of the store and the folders of Python's path from its standard input: arguments of processes are
+no secret. The worker that started it holds the run and says that it lives. This process writes in its name, and is
+fenced when the worker loses the run.
 """
 
 import asyncio
+import json
 import signal
 import sys
 from contextlib import suppress
@@ -58,4 +60,6 @@ async def _watch_commands(writer: Writer, segment: Segment) -> None:
 
 if __name__ == "__main__":
     agents, holder, run_name, number = sys.argv[1:]
-    asyncio.run(drive_alone(sys.stdin.read(), agents, holder, run_name, int(number)))
+    given = json.load(sys.stdin)
+    sys.path += [folder for folder in given["path"] if folder not in sys.path]  # behind everything that is installed
+    asyncio.run(drive_alone(given["url"], agents, holder, run_name, int(number)))

@@ -15,7 +15,6 @@ may start at once on an empty database.
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import Connection
@@ -25,6 +24,7 @@ from psycopg.pq import TransactionStatus
 from toolspeak.durable.journal import HELD, RUN_COLUMNS, JournalSession, OutcomeUnknown, make_runs
 from toolspeak.durable.rows import DeltaRow, Hold, RunRow
 from toolspeak.durable.schema import POSTGRES_MIGRATIONS
+from toolspeak.values.address import hide_secrets, is_postgres_address
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
 CHAT_LOCK = 0x7453_6452
@@ -78,12 +78,13 @@ class PostgresJournal:
     """A database of runs.
 
     Attributes:
-        url: Its address, without a password.
+        url: Its address, without secrets.
     """
 
     def __init__(self, url: str) -> None:
+        _check_address(url)
         self._address = url
-        self.url = hide_password(url)
+        self.url = hide_secrets(url)
 
     def connect(self) -> JournalSession:
         """Open a session."""
@@ -108,7 +109,7 @@ class PostgresSession(JournalSession):
         with name_errors(url):
             self._connection = connect(url)
             try:
-                migrate(self._connection, hide_password(url))
+                migrate(self._connection, hide_secrets(url))
             except BaseException:
                 self._connection.close()
                 raise
@@ -149,7 +150,7 @@ class PostgresSession(JournalSession):
 
     def _commit(self) -> None:
         """Commit, and wake those who watch; raise if the server rolls back instead, because a statement had failed."""
-        store = hide_password(self._url)
+        store = hide_secrets(self._url)
         if self._connection.info.transaction_status == TransactionStatus.INERROR:
             raise StoreUnavailable(f"the store {store} has rolled a transaction back")
         try:
@@ -332,18 +333,24 @@ def name_errors(url: str) -> Generator[None]:
     try:
         yield
     except psycopg.DataError as error:
-        raise UsageError(f"a value cannot be stored in {hide_password(url)}: {_shorten(error)}") from error
+        raise UsageError(f"a value cannot be stored in {hide_secrets(url)}: {_shorten(error)}") from error
     except psycopg.Error as error:
-        raise StoreUnavailable(f"the store {hide_password(url)} cannot be used: {_shorten(error)}") from error
+        raise StoreUnavailable(f"the store {hide_secrets(url)} cannot be used: {_shorten(error)}") from error
 
 
 def _shorten(error: psycopg.Error) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def hide_password(url: str) -> str:
-    """Return an address without its password."""
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    query = "&".join(each for each in parts.query.split("&") if not each.startswith("password="))
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}", query=query))
+def _check_address(url: str) -> None:
+    """Raise `UsageError` if libpq cannot read an address. Its own words quote the address, and so the password."""
+    if not is_postgres_address(url):
+        raise UsageError(
+            "the address of the store cannot be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and in the "
+            "user and the password %40 for @, %2F for / and %25 for %"
+        )
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        problem = str(error).partition('"')[0].strip(" :")
+        raise UsageError(f"the address of the store {hide_secrets(url)} cannot be read: {problem}") from None

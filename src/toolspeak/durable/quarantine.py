@@ -5,13 +5,14 @@ blame, so it is not ended at once: a process is started that drives this run onl
 An exception is no death: the run is tried again until what it needs is there.
 
 The process imports the agents again, from where the program has them. Nothing is copied from one process to the other
-but the address of the store (through the standard input), the id of the run and the place of the agents.
+but the address of the store and the folders of Python's path (through the standard input), the id of the run and the
+place of the agents. The working directory is not on its path unless the program has it there.
 """
 
 import asyncio
 import importlib
+import json
 import os
-import runpy
 import signal
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from typing import Any, cast
 
 from toolspeak.durable.rows import RunRow
 from toolspeak.run.agent import Agent
+from toolspeak.tools.discovery import import_file
 from toolspeak.values.errors import UsageError
 
 QUARANTINE_DEATHS = 2
@@ -60,11 +62,13 @@ class Quarantine:
         """Drive a run that the worker has claimed in a process of its own, and return its exit code."""
         arguments = (self._target, self._owner, run.run_id, str(run.epoch))
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "toolspeak.durable.isolated_run", *arguments, stdin=asyncio.subprocess.PIPE
+            sys.executable, "-P", "-m", "toolspeak.durable.isolated_run", *arguments, stdin=asyncio.subprocess.PIPE
         )
+        # Not arguments: others see those, and the address has a password.
+        given = json.dumps({"url": self._url, "path": sys.path})
         self._processes.add(process)
         try:
-            await process.communicate(self._url.encode())  # not an argument: others see those, and it has a password
+            await process.communicate(given.encode())
             return await process.wait()
         finally:
             self._processes.discard(process)
@@ -100,11 +104,11 @@ def load_agents(target: str) -> dict[str, Agent[Any]]:
     place, _, variable = target.rpartition(":")
     if not place:
         raise UsageError(f"{target!r} does not say where the agents are; write FILE.py:NAME or MODULE:NAME")
-    if place.endswith(".py"):
-        if not Path(place).is_file():
-            raise UsageError(f"there is no file {place}")
-        sys.path.insert(0, str(Path(place).resolve().parent))
-        names: Mapping[str, Any] = runpy.run_path(place, run_name=MODULE_NAME)
+    path = Path(place)
+    if place.endswith(".py") or path.is_absolute():
+        file = path / "__init__.py" if path.is_dir() else path
+        is_alone = not (file.parent / "__init__.py").is_file()
+        names: Mapping[str, Any] = vars(import_file(file, name=MODULE_NAME if is_alone else None))
     else:
         try:
             names = vars(importlib.import_module(place))

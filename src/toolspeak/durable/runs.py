@@ -24,6 +24,7 @@ from toolspeak.run import portal
 from toolspeak.run.output import Output
 from toolspeak.run.run import build_outcome, find_output
 from toolspeak.run.runnable import Prompt, RunOptions
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact
 from toolspeak.values.messages import Message
@@ -46,7 +47,9 @@ def open_journal(url: str) -> Journal:
         return SqliteJournal(url.removeprefix(SQLITE_PREFIX))
     if url.startswith(POSTGRES_SCHEMES):
         return import_cluster("toolspeak.durable.postgres", "a store in Postgres").PostgresJournal(url)
-    raise UsageError(f"{url!r} is not the address of a store; use sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    raise UsageError(
+        f"{hide_secrets(url)!r} is not the address of a store; use sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+    )
 
 
 def import_cluster(module: str, user: str) -> Any:
@@ -211,6 +214,12 @@ class RunHandle:
 
 T = TypeVar("T")
 
+MAX_PRIORITY = 2**31 - 1
+"""The highest priority of a run, and the lowest one below zero: what every database stores."""
+
+MAX_DEADLINE_SECONDS = 10_000_000_000
+"""The latest deadline of a run, in seconds from its start."""
+
 PRUNE_LIMIT = 500
 """How many runs are deleted in one transaction."""
 
@@ -221,7 +230,7 @@ class Runs:
     Each method has a twin for programs that are not async: `start_sync` and so on.
 
     Attributes:
-        url: The address of the store.
+        url: The address of the store, with its password; `journal.url` is without.
         journal: The store.
         writer: The thread that uses it.
         watcher: The thread that notices changes.
@@ -318,8 +327,10 @@ class Runs:
         """
         if not isinstance(cast("object", prompt), str | Message | None):
             raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
-        if deadline is not None and deadline < 0:
-            raise UsageError("a deadline is a number of seconds from now")
+        if abs(priority) > MAX_PRIORITY:
+            raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
+        if deadline is not None and not 0 <= deadline <= MAX_DEADLINE_SECONDS:
+            raise UsageError(f"a deadline is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
         request = encode_request(prompt, options)
         new = NewRun(
             run_id=hashlib.sha256(f"key {key}".encode()).hexdigest()[:ID_CHARS]

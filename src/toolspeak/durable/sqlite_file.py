@@ -8,6 +8,7 @@ A file is never opened beside SQLite: closing it would release the locks that SQ
 another process would then take this one for gone and delete its write-ahead log.
 """
 
+import errno
 import os
 import sqlite3
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolspeak.durable.schema import DELTA_MIGRATIONS, LOG_MIGRATIONS, SQLITE_MIGRATIONS, Migrations
+from toolspeak.settings.files import create_folder, find_foreign_way, is_own
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
 BUSY_SECONDS = 10.0
@@ -158,11 +160,18 @@ def create_file(path: Path) -> None:
 
 
 def create_private(path: Path) -> None:
-    """Create a file and its folder, if they do not exist. Only their owner may read them, whoever could before."""
+    """Create a file and its folder, if they do not exist. Only their owner may read them, whoever could before.
+
+    Raises `PermissionError` if another user has made one of them, or a file beside it, which SQLite would read.
+    """
     folder = path.parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_folder(folder, 0o700)
     create_file(path)
     if os.name == "posix":
+        for each in (folder, path, *(path.with_name(f"{path.name}-{end}") for end in ("wal", "shm", "journal"))):
+            with suppress(FileNotFoundError):
+                if not is_own(each.lstat()) and find_foreign_way(each) is not None:
+                    raise PermissionError(errno.EPERM, f"{each} belongs to another user")
         for each, mode in ((folder, 0o700), (path, 0o600)):  # SQLite gives the files beside it the same mode
             if each.stat().st_mode & 0o077:
                 each.chmod(mode)

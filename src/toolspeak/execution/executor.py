@@ -195,6 +195,10 @@ class Executor:
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
+    def build_context(self, call_id: str, turn: int, on_progress: ProgressCallback | None = None) -> Context[Any]:
+        """Return the `Context` of a call: for its function, and for those who decide whether it may run."""
+        return Context(deps=self._deps, run_id=self._run_id, call_id=call_id, turn=turn, on_progress=on_progress)
+
     def start(
         self,
         call: ToolCall,
@@ -231,9 +235,7 @@ class Executor:
             tool = self._find_tool(call.name)
             context: Context[Any] | None = None
             if tool.takes_context:
-                context = Context(
-                    deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress
-                )
+                context = self.build_context(call.id, turn, on_progress)
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))

@@ -11,7 +11,8 @@ A request goes through these modules, in this order:
 - `exchange.py`: asks the model, reads its message, and asks again if a call is malformed or an answer is not in the
   format asked for. `context_check.py`: whether a request fits into the context of the model.
 - `gate.py`: which events of an answer may be sent, because they cannot be taken back. `held_format.py`: answers in a
-  format, with `answer_text.py` (their JSON, while it arrives) and `answer_schema.py` (the check of every keyword).
+  format, with `answer_text.py` (their JSON, while it arrives), `answer_schema.py` (the check of every keyword) and
+  `answer_patterns.py` (how large patterns may be).
 - `responses.py`: sends the answer, as long as the client is connected.
 - `exchange_report.py`: all that happened, for people who watch; `figures.py`: what is counted for `/metrics`.
 

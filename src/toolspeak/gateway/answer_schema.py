@@ -9,6 +9,9 @@ The two share helpers, but not one walker, because they disagree on more than th
 `enum` alone where there is one, a `$ref` is merged with what stands beside it, `oneOf` is `anyOf`, a list of types is a
 union, and a `Ref` fits everywhere; here all keywords of a schema hold at once, and `1.0` equals `1`. The check of a
 call is also on the path of every call, and stops at the first doubt without building any text.
+
+A schema is prepared in one walk, and what it holds is bounded; its patterns are too (`answer_patterns.py`). All checks
+of one answer, of its parts while they arrive and of the whole, are one `AnswerCheck` with one budget.
 """
 
 import math
@@ -20,29 +23,29 @@ from itertools import islice
 from typing import Any, cast
 from uuid import UUID
 
-from pydantic_core import SchemaError, SchemaValidator, core_schema
-
+from toolspeak.gateway.answer_patterns import AnswerPatterns
 from toolspeak.values.spec import (
     NULLABLE_KEYWORDS,
     SUBSCHEMA_LISTS,
     SUBSCHEMA_MAPS,
     SUBSCHEMAS,
     Schema,
+    find_definition,
+    find_size_problem,
     map_subschemas,
     resolve_reference,
 )
 from toolspeak.values.validation import (
-    FREE_STEPS,
-    STEPS_PER_NODE,
     TOO_MANY_COMBINATIONS,
-    TooManySteps,
-    count_nodes,
     describe,
     format_key,
     format_value,
     get_item_schema,
+    is_container,
     is_of_type,
+    join_names,
 )
+from toolspeak.values.work_budget import TooManySteps, WorkBudget
 from toolspeak.wire.fields import FieldError
 
 ANSWER = "answer"
@@ -51,8 +54,8 @@ ANSWER = "answer"
 MAX_PROBLEMS = 8
 """Problems of an answer that a model or a client is sent."""
 
-MAX_SCHEMA_VALUES = 50_000
-"""The most JSON values in a schema."""
+MAX_PATTERN_CHARS = 200
+"""Characters of a pattern that an error quotes."""
 
 NESTED = SUBSCHEMAS | {"if", "then", "else"}
 
@@ -105,30 +108,42 @@ class AnswerSchema:
         Raises:
             FieldError: The schema cannot be checked.
         """
-        if count_nodes(root) > MAX_SCHEMA_VALUES:
-            raise FieldError(path, f"holds more than {MAX_SCHEMA_VALUES:,} values")
-        self.root = _drop_nulls(root)
-        self.patterns: dict[str, SchemaValidator] = {}
+        if (problem := find_size_problem(root)) is not None:
+            raise FieldError(path, problem)
+        self.root = _clean(root)
+        self.patterns = AnswerPatterns()
         self._targets: dict[str, Schema] = {}
+        self._listed: dict[int, frozenset[str]] = {}
+        self._resolved: dict[int, Schema] = {}
         self._prepare(self.root, path)
+        self.patterns.compile()
 
     def find_problems(self, value: Any) -> list[str]:
         """Return the first problems of an answer, as lines for the model; empty if it is valid."""
-        try:
-            return list(islice(_Check(self, value).find_problems(value, self.root, ANSWER), MAX_PROBLEMS))
-        except (TooManySteps, RecursionError):
-            return [f"{ANSWER}: {TOO_MANY_COMBINATIONS}"]
+        return AnswerCheck(self, WorkBudget(value)).find_problems(value)
 
     def is_valid(self, value: Any, schema: Any) -> bool:
         """Whether a part of an answer is valid under a schema within the root."""
-        try:
-            return _Check(self, value).is_valid(value, schema)
-        except (TooManySteps, RecursionError):
-            return False
+        return AnswerCheck(self, WorkBudget(value)).is_valid(value, schema)
 
     def resolve(self, schema: Any) -> Any:
-        """Return a schema with a `$ref` at its top replaced."""
-        return resolve_reference(cast("Schema", schema), self.root) if isinstance(schema, Mapping) else schema
+        """Return a schema with a `$ref` at its top replaced, always as the same object."""
+        if not isinstance(schema, Mapping) or "$ref" not in schema:
+            return cast("Any", schema)
+        found = self._resolved.get(id(cast("Any", schema)))
+        if found is None:
+            found = self._resolved[id(cast("Any", schema))] = resolve_reference(cast("Schema", schema), self.root)
+        return cast("Any", found)
+
+    def get_listed(self, schema: Schema, keyword: str) -> frozenset[str]:
+        """Return the identities of the values that `enum` or `const` of a schema within the root allows."""
+        values: Any = schema[keyword]
+        key = id(values) if keyword == "enum" else id(schema)
+        found = self._listed.get(key)
+        if found is None:
+            listed: list[Any] = values if keyword == "enum" else [values]
+            found = self._listed[key] = frozenset(map(format_identity, listed))
+        return found
 
     def get_target(self, reference: str) -> Schema:
         """Return the definition that a `$ref` points to, always as the same object."""
@@ -148,43 +163,57 @@ class AnswerSchema:
         for keyword in KEYWORD_TYPES.keys() & given.keys():
             if not isinstance(given[keyword], KEYWORD_TYPES[keyword]) or isinstance(given[keyword], bool):
                 raise FieldError(f"{path}.{keyword}", f"{format_value(given[keyword])} is no value of this keyword")
+        for names in (given.get("required", ()), *given.get("dependentRequired", {}).values()):
+            if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in cast("Any", names)):
+                raise FieldError(f"{path}.required", f"{format_value(names)} is no list of names")
         if not all(kind in TYPES for kind in _as_list(given.get("type", []))):
             raise FieldError(f"{path}.type", f"{format_value(given['type'])} is none of {', '.join(TYPES)}")
         if "$ref" in given:
             self._check_reference(given, path)
         for pattern in (given.get("pattern"), *cast("Mapping[str, Any]", given.get("patternProperties") or {})):
             if pattern is not None:
-                self._add_pattern(pattern, path)
+                self.patterns.add(pattern, f"{path}.pattern")
         for keyword, value in given.items():
             if keyword in NESTED:
                 self._prepare(value, f"{path}.{keyword}")
             elif keyword in SUBSCHEMA_LISTS:
                 for index, each in enumerate(_expect(value, list, f"{path}.{keyword}")):
                     self._prepare(each, f"{path}.{keyword}[{index}]")
-            elif keyword in SUBSCHEMA_MAPS or keyword == "definitions":
+            elif keyword in SUBSCHEMA_MAPS:
                 for name, each in _expect(value, Mapping, f"{path}.{keyword}").items():
                     self._prepare(each, f"{path}.{keyword}.{format_key(str(name))}")
 
     def _check_reference(self, schema: Schema, path: str) -> None:
         reference = schema["$ref"]
-        target: Any = resolve_reference({"$ref": reference}, self.root)
-        is_pointer = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
-        if not is_pointer or not target or "$ref" in target:
+        is_schema = isinstance(reference, str) and _points_to_schema(reference)
+        target: Any = self.get_target(reference) if is_schema and find_definition(reference, self.root) else None
+        if not target or "$ref" in target:
             raise FieldError(f"{path}.$ref", f"{format_value(reference)} is not a definition within the schema")
 
-    def _add_pattern(self, pattern: Any, path: str) -> None:
-        try:  # the engine of pydantic takes linear time, whatever the pattern and the text
-            self.patterns[pattern] = SchemaValidator(core_schema.str_schema(pattern=pattern))
-        except (SchemaError, TypeError):
-            raise FieldError(
-                f"{path}.pattern", f"{format_value(pattern)} cannot be checked; write it without look-around"
-            ) from None
+
+def _points_to_schema(reference: str) -> bool:
+    """Whether a reference leads through keywords that hold schemas: what is elsewhere is data, and was not prepared."""
+    mark, *steps = reference.split("/")
+    place = 0
+    while place < len(steps):
+        if steps[place] in SUBSCHEMA_MAPS and place + 1 < len(steps):
+            place += 2
+        elif steps[place] in NESTED:
+            place += 1
+        else:
+            return False
+    return mark == "#"
 
 
-def _drop_nulls(schema: Schema) -> Schema:
-    """Return a schema without the keywords that are null, which clients write for those that they do not use."""
+def _clean(schema: Schema) -> Schema:
+    """Return a schema without the keywords that are null, which clients write for those that they do not use.
+
+    A list of types has each of them once.
+    """
     used = {key: value for key, value in schema.items() if value is not None or key in NULLABLE_KEYWORDS}
-    return map_subschemas(used, _drop_nulls)
+    if isinstance(kinds := used.get("type"), list) and all(isinstance(kind, str) for kind in cast("list[Any]", kinds)):
+        used["type"] = list(dict.fromkeys(cast("list[str]", kinds)))
+    return map_subschemas(used, _clean)
 
 
 def _expect(value: Any, kind: Any, path: str) -> Any:
@@ -193,30 +222,61 @@ def _expect(value: Any, kind: Any, path: str) -> Any:
     return value
 
 
-class _Check:
-    """The check of one value."""
+class AnswerCheck:
+    """The check of one answer: of its parts while they arrive, and of the whole.
 
-    def __init__(self, schema: AnswerSchema, value: Any) -> None:
+    A part that is valid is not checked again with the part around it, if both are checked here.
+
+    Attributes:
+        budget: The steps that all checks of the answer may take together.
+    """
+
+    def __init__(self, schema: AnswerSchema, budget: WorkBudget) -> None:
+        self.budget = budget
         self._schema = schema
         self._root = schema.root
-        self._patterns = schema.patterns
-        self._steps_left = FREE_STEPS + STEPS_PER_NODE * count_nodes(value)
-        # By the ids of a part of the value and of a schema, both of which live as long as the check: each level of a
-        # recursive union tries each alternative on all below it.
-        self._known: dict[tuple[int, int], bool] = {}
+        # By the ids of a part of the value and of a schema: each level of a recursive union tries each alternative on
+        # all below it. The part is kept beside the answer, so that no other object gets its `id`.
+        self._known: dict[tuple[int, int], tuple[Any, bool]] = {}
+        self._identities: dict[int, tuple[Any, str]] = {}
+
+    def find_problems(self, value: Any) -> list[str]:
+        """Return the first problems of the whole answer, as lines for the model; empty if it is valid."""
+        try:
+            return list(islice(self._find_problems(value, self._root, ANSWER), MAX_PROBLEMS))
+        except (TooManySteps, RecursionError):
+            return [f"{ANSWER}: {TOO_MANY_COMBINATIONS}"]
 
     def is_valid(self, value: Any, schema: Any) -> bool:
+        """Whether a part of the answer is valid under a schema within the root."""
+        try:
+            return self._is_valid(value, schema)
+        except (TooManySteps, RecursionError):
+            return False
+
+    def _is_valid(self, value: Any, schema: Any) -> bool:
         key = id(value), id(schema)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = next(self.find_problems(value, schema, ""), None) is None
-        return known
+            known = self._known[key] = value, next(self._find_problems(value, schema, ""), None) is None
+        return known[1]
 
-    def find_problems(self, value: Any, schema: Any, path: str) -> _Problems:
+    def _is_known(self, value: Any, schema: Any) -> bool:
+        """Whether a part was found to be valid before."""
+        known = self._known.get((id(value), id(schema)))
+        return known is not None and known[1]
+
+    def _identify(self, value: Any) -> str:
+        if not is_container(value):
+            return format_identity(value)
+        known = self._identities.get(id(value))
+        if known is None:
+            known = self._identities[id(value)] = value, format_identity(value)
+        return known[1]
+
+    def _find_problems(self, value: Any, schema: Any, path: str) -> _Problems:
         """Yield each problem of a part of the value, as a line for the model."""
-        self._steps_left -= 1
-        if self._steps_left < 0:
-            raise TooManySteps
+        self.budget.spend()
         if schema is True:
             return
         if not isinstance(schema, Mapping):
@@ -224,12 +284,13 @@ class _Check:
             return
         given = cast("Schema", schema)
         if "$ref" in given:
-            yield from self.find_problems(value, self._schema.get_target(given["$ref"]), path)
+            yield from self._find_problems(value, self._schema.get_target(given["$ref"]), path)
         kinds = given.get("type")
         if kinds is not None and not any(is_of_type(value, kind) for kind in _as_list(kinds)):
             yield self._describe_mismatch(value, given, path)
             return
-        if not _is_listed(value, given):
+        listed = [self._schema.get_listed(given, keyword) for keyword in ("enum", "const") if keyword in given]
+        if listed and not all(self._identify(value) in each for each in listed):
             yield self._describe_mismatch(value, given, path)
         yield from self._find_combined_problems(value, given, path)
         if isinstance(value, str):
@@ -243,90 +304,102 @@ class _Check:
 
     def _find_combined_problems(self, value: Any, schema: Schema, path: str) -> _Problems:
         for part in schema.get("allOf", ()):
-            yield from self.find_problems(value, part, path)
+            yield from self._find_problems(value, part, path)
         if options := schema.get("anyOf"):
             yield from self._find_union_problems(value, schema, options, path)
         if options := schema.get("oneOf"):
-            count = sum(self.is_valid(value, option) for option in options)
+            count = sum(self._is_valid(value, option) for option in options)
             if count == 0:
                 yield from self._find_union_problems(value, schema, options, path)
             elif count > 1:
                 yield f"{path}: got {format_value(value)}; fits several alternatives, and must fit only one"
-        if "not" in schema and self.is_valid(value, schema["not"]):
+        if "not" in schema and self._is_valid(value, schema["not"]):
             yield f"{path}: got {format_value(value)}; not allowed"
         if "if" in schema:
-            branch = "then" if self.is_valid(value, schema["if"]) else "else"
-            yield from self.find_problems(value, schema.get(branch, True), path)
+            branch = "then" if self._is_valid(value, schema["if"]) else "else"
+            yield from self._find_problems(value, schema.get(branch, True), path)
 
     def _find_union_problems(self, value: Any, schema: Schema, options: Sequence[Any], path: str) -> _Problems:
-        if any(self.is_valid(value, option) for option in options):
+        if any(self._is_valid(value, option) for option in options):
             return
         # When only one alternative has the type of the value, its problems are the ones worth naming.
         same_type = [option for option in options if self._has_type_of(value, option)]
         if len(same_type) == 1:
-            yield from self.find_problems(value, same_type[0], path)
+            yield from self._find_problems(value, same_type[0], path)
         else:
             yield self._describe_mismatch(value, schema, path)
 
     def _has_type_of(self, value: Any, schema: Any) -> bool:
         if not isinstance(schema, Mapping) or not isinstance(value, dict | list):
             return False
-        kinds = resolve_reference(cast("Schema", schema), self._root).get("type")
+        kinds = self._schema.resolve(schema).get("type")
         return kinds is None or any(is_of_type(cast("Any", value), kind) for kind in _as_list(kinds))
 
     def _find_text_problems(self, value: str, schema: Schema, path: str) -> _Problems:
         yield from _find_size_problems(len(value), schema, path, "Length", "characters")
         pattern = schema.get("pattern")
         if pattern is not None and not self._matches(pattern, value):
-            yield f"{path}: got {format_value(value)}; must match the pattern {pattern}"
+            yield f"{path}: got {format_value(value)}; must match the pattern {pattern[:MAX_PATTERN_CHARS]}"
         form = str(schema.get("format"))
         if form in FORMATS and not _is_of_format(value, form):
             yield f"{path}: got {format_value(value)}; needs a {form}"
 
     def _matches(self, pattern: str, text: str) -> bool:
-        return self._patterns[pattern].isinstance_python(text)
+        return self._schema.patterns.matches(pattern, text, self.budget)
 
     def _find_list_problems(self, value: list[Any], schema: Schema, path: str) -> _Problems:
         yield from _find_size_problems(len(value), schema, path, "Items", "items")
+        self.budget.spend(len(value))
         for index, item in enumerate(value):
-            yield from self.find_problems(item, get_item_schema(schema, index), f"{path}[{index}]")
-        if schema.get("uniqueItems") is True and len({format_identity(item) for item in value}) < len(value):
+            sub = get_item_schema(schema, index)
+            if not self._is_known(item, sub):
+                yield from self._find_problems(item, sub, f"{path}[{index}]")
+        if schema.get("uniqueItems") is True and len({self._identify(item) for item in value}) < len(value):
             yield f"{path}: has an item twice"
         if "contains" in schema:
-            count = sum(self.is_valid(item, schema["contains"]) for item in value)
+            count = sum(self._is_valid(item, schema["contains"]) for item in value)
             least, most = schema.get("minContains", 1), schema.get("maxContains", math.inf)
             if not least <= count <= most:
-                yield f"{path}: {count} items are {describe(schema['contains'], self._root)}; needs {least} to {most}"
+                yield f"{path}: {count} items are {self._describe(schema['contains'])}; needs {least} to {most}"
 
     def _find_object_problems(self, value: dict[str, Any], schema: Schema, path: str) -> _Problems:
         properties: Mapping[str, Any] = schema.get("properties", {})
         patterns: Mapping[str, Any] = schema.get("patternProperties", {})
         yield from _find_size_problems(len(value), schema, path, "Properties", "keys")
+        self.budget.spend(len(value) + len(schema.get("required", ())))
         for name in schema.get("required", ()):
             if name not in value:
-                yield f"{path}.{format_key(name)}: missing; needs {describe(properties.get(name, {}), self._root)}"
+                yield f"{path}.{format_key(name)}: missing; needs {self._describe(properties.get(name, {}))}"
         for name, item in value.items():
             inner = f"{path}.{format_key(name)}"
             subschemas = [properties[name]] if name in properties else []
             subschemas += [sub for pattern, sub in patterns.items() if self._matches(pattern, name)]
             if not subschemas:
                 if (rest := schema.get("additionalProperties", True)) is False:
-                    yield f"{inner}: no such key; the keys are: {', '.join(properties) or 'none'}"
+                    yield f"{inner}: no such key; the keys are: {join_names(properties) or 'none'}"
                     continue
                 subschemas = [rest]
             for sub in subschemas:
-                yield from self.find_problems(item, sub, inner)
+                if not self._is_known(item, sub):
+                    yield from self._find_problems(item, sub, inner)
             if "propertyNames" in schema:
-                yield from self.find_problems(name, schema["propertyNames"], f"the key {inner}")
+                yield from self._find_problems(name, schema["propertyNames"], f"the key {inner}")
         for name, needed in schema.get("dependentRequired", {}).items():
+            self.budget.spend()
             if name in value:
-                yield from (f"{path}.{each}: missing; needed beside {name}" for each in needed if each not in value)
+                self.budget.spend(len(needed))
+                beside = f"missing; needed beside {format_key(name)}"
+                yield from (f"{path}.{format_key(each)}: {beside}" for each in needed if each not in value)
         for name, sub in schema.get("dependentSchemas", {}).items():
+            self.budget.spend()
             if name in value:
-                yield from self.find_problems(value, sub, path)
+                yield from self._find_problems(value, sub, path)
 
     def _describe_mismatch(self, value: Any, schema: Schema, path: str) -> str:
-        return f"{path}: got {format_value(value)}; needs {describe(schema, self._root)}"
+        return f"{path}: got {format_value(value)}; needs {self._describe(schema)}"
+
+    def _describe(self, schema: Any) -> str:
+        return describe(schema, self._root, self.budget)
 
 
 def format_identity(value: Any) -> str:
@@ -345,13 +418,6 @@ def format_identity(value: Any) -> str:
 
 def _as_list(kinds: Any) -> list[Any]:
     return cast("list[Any]", kinds) if isinstance(kinds, list) else [kinds]
-
-
-def _is_listed(value: Any, schema: Schema) -> bool:
-    listed: list[Any] = [schema["const"]] if "const" in schema else []
-    if "enum" in schema and not any(format_identity(value) == format_identity(each) for each in schema["enum"]):
-        return False
-    return all(format_identity(value) == format_identity(each) for each in listed)
 
 
 def _find_size_problems(size: int, schema: Schema, path: str, noun: str, unit: str) -> _Problems:
@@ -382,7 +448,10 @@ def _find_number_problems(value: float, schema: Schema, path: str) -> _Problems:
 def _is_multiple(value: float, factor: float) -> bool:
     if isinstance(value, int) and isinstance(factor, int):
         return value % factor == 0
-    quotient = value / factor
+    try:
+        quotient = value / factor
+    except OverflowError:  # hundreds of digits
+        return False
     return math.isfinite(quotient) and math.isclose(quotient, round(quotient), rel_tol=1e-9, abs_tol=1e-9)
 
 

@@ -15,15 +15,16 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, cast
 
-from toolspeak.gateway.answer_schema import AnswerSchema
+from toolspeak.gateway.answer_schema import AnswerCheck, AnswerSchema
 from toolspeak.reading.cursor import Cursor, ReadError
-from toolspeak.reading.source import Source
+from toolspeak.reading.source import OutOfBudget, Source
 from toolspeak.reading.strict_json import ReadingStopped, Receiving, ReceivingText, StrictJsonReader, decode
 from toolspeak.reading.values import MAX_VALUE_NESTING, ValueReader
 from toolspeak.values.coercion import coerce
 from toolspeak.values.frozen import frozen
 from toolspeak.values.spec import Schema
 from toolspeak.values.validation import get_item_schema
+from toolspeak.values.work_budget import WorkBudget, count_nodes
 
 OPENER = re.compile(r"[{\[]")
 STRING_MARK = re.compile(r'["\\\x00-\x1f]')
@@ -61,11 +62,15 @@ class AnswerResult:
     problem: str = ""  # why there is none, in words for the model
 
 
-def check_answer(value: Any, schema: AnswerSchema) -> AnswerResult:
-    """Check a whole answer, after it was brought into the form of its schema."""
+def check_answer(value: Any, schema: AnswerSchema, budget: WorkBudget | None = None) -> AnswerResult:
+    """Check a whole answer, after it was brought into the form of its schema.
+
+    `budget` is shared by all that is tried as the answer of one message.
+    """
+    budget = WorkBudget(value) if budget is None else budget
     try:
-        value = coerce(value, schema.root, schema.root)
-        if problems := schema.find_problems(value):
+        value = coerce(value, schema.root, schema.root, budget)
+        if problems := AnswerCheck(schema, budget).find_problems(value):
             return AnswerResult(problem=f"the answer does not fit what was asked for: {'; '.join(problems)}")
         return AnswerResult(text=encode_answer(value))
     except (ValueError, TypeError, RecursionError):
@@ -87,6 +92,7 @@ class PrefixReader(StrictJsonReader):
         self._pieces: list[str] = []
         self._taken = 0
         self._schema = schema
+        self.check = AnswerCheck(schema, WorkBudget())  # of the parts as they arrive, and of the whole
         self._in_call = in_call
         self._held = ""  # certain only together with what follows
         self._depth = 0
@@ -119,6 +125,7 @@ class PrefixReader(StrictJsonReader):
     def _read_value(self, schema: Any) -> Generator[None, str, Any]:
         sign = yield from self.peek_past_space()
         grown = self._find_growing_schema(schema, sign)
+        self.check.budget.allow(1)
         if grown is not None:
             if sign == '"':
                 return (yield from self._read_letters())
@@ -127,8 +134,11 @@ class PrefixReader(StrictJsonReader):
             self._depth += 1
             value = yield from (self._read_object(grown) if sign == "{" else self._read_list(grown))
             self._depth -= 1
+            self._check(value, schema)
+            self._emit("}" if sign == "{" else "]")
             return value
         value = decode((yield from self.read_json()))
+        self.check.budget.allow(count_nodes(value))
         self._check(value, schema)
         try:
             self._emit(encode_answer(value))
@@ -151,7 +161,7 @@ class PrefixReader(StrictJsonReader):
         return None if sign == '"' and STRING_BOUNDS & resolved.keys() else resolved
 
     def _check(self, value: Any, schema: Any) -> None:
-        if not self._schema.is_valid(value, schema):
+        if not self.check.is_valid(value, schema):
             raise ReadingStopped
 
     def _read_object(self, schema: Schema) -> Generator[None, str, Any]:
@@ -172,8 +182,6 @@ class PrefixReader(StrictJsonReader):
                 break
         if is_empty:
             self.take_sign()
-        self._check(value, schema)
-        self._emit("}")
         return value
 
     def _read_list(self, schema: Schema) -> Generator[None, str, Any]:
@@ -188,8 +196,6 @@ class PrefixReader(StrictJsonReader):
             self._held += ","
         if is_empty:
             self.take_sign()
-        self._check(value, schema)
-        self._emit("]")
         return value
 
     def _read_letters(self) -> ReceivingText:
@@ -315,11 +321,13 @@ class AnswerFinder:
             return AnswerResult(text=self.text)
         message = "".join(self._texts)
         first = AnswerResult(problem=NO_JSON)
+        budget = WorkBudget()
+        budget.allow(len(message))
         for start in self._list_candidates(message):
             value = read_repaired(message[start:], ended_well=ended_well)
             if not isinstance(value, dict | list):
                 continue
-            result = check_answer(cast("Any", value), self._schema)
+            result = check_answer(cast("Any", value), self._schema, budget)
             if result.text or self.has_begun:
                 return result
             if first.problem == NO_JSON and value:
@@ -336,14 +344,13 @@ class AnswerFinder:
 
 def read_repaired(text: str, *, ended_well: bool) -> Any:
     """Return the value at the beginning of a text that is nearly JSON; None if it cannot be read."""
-    source = Source()
-    source.feed(text)
-    source.ended, source.ended_well = True, ended_well
+    source = Source.hold_whole(text)
+    source.ended_well = ended_well
     reading = ValueReader(Cursor(source)).read_value()
     try:
         next(reading)
     except StopIteration as end:
         return end.value
-    except (ReadError, RecursionError):
+    except (OutOfBudget, ReadError, RecursionError):
         pass
     return None

@@ -27,7 +27,8 @@ from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.errors import ContextExceeded, ProviderError, StreamInterrupted
 from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, Result, Text, ToolCall, assistant, user
+from toolspeak.values.messages import Message, Result, Text, ToolCall, assistant, assume_origin, user
+from toolspeak.values.origin import Origin
 from toolspeak.values.pieces import Piece
 from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.api import ServedApiName
@@ -396,8 +397,11 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
     """Return the conversation with the faulty answer and its problem. Only the model sees them; the client does not."""
     note = f"That did not work: {problem}"
     if message is not None and message.calls and message.raw is None:  # native calls need results
-        results = (Result(call_id=call.id, content=(Text(text=note),), is_error=True) for call in message.calls)
+        content = (Text(text=note),)
+        results = (
+            Result(call_id=call.id, content=content, is_error=True, reason="not_allowed") for call in message.calls
+        )
         return (*history, message, Message(role="tool", parts=tuple(results)))
     text = message.raw.text if message and message.raw else message.text if message else ""
     faulty = (assistant(text),) if text.strip() else ()
-    return (*history, *faulty, user(note))
+    return (*history, *faulty, assume_origin(user(note), Origin.PROGRAM))

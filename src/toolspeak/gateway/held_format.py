@@ -19,7 +19,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any, Literal
 
-from toolspeak.dialects.typescript_notation import format_type
+from toolspeak.dialects.json_notation import fence_around
+from toolspeak.dialects.typescript_notation import format_definitions, format_type
 from toolspeak.gateway.answer_schema import AnswerSchema
 from toolspeak.gateway.answer_text import AnswerFinder, AnswerResult, PrefixReader, check_answer
 from toolspeak.gateway.gate import SentText
@@ -29,6 +30,7 @@ from toolspeak.values.events import ArgsDelta, CallReady, CallStarted, Event, Te
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Call, Message, Part, Text, Thinking, system
 from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.values.work_budget import WorkBudget
 from toolspeak.wire.chat_request import AnswerFormat
 
 ANY_OBJECT: Schema = {"type": "object"}
@@ -93,16 +95,15 @@ def add_instruction(held: HeldFormat, history: tuple[Message, ...]) -> tuple[Mes
     """Return the conversation with the request for JSON in its system message, where the model is asked in words."""
     if held.asking != "words":
         return history
-    types = "".join(
-        f"type {name} = {format_type(schema)}\n"
-        for key in DEFINITIONS
-        for name, schema in held.shown.get(key, {}).items()
-    )
+    budget = WorkBudget(held.shown)
+    types = "".join(format_definitions(held.shown.get(key, {}), budget) for key in DEFINITIONS)
     shown = {key: value for key, value in held.shown.items() if key not in DEFINITIONS}
     if shown == ANY_OBJECT:
         words = "Answer with only one JSON object, without any other words."
     else:
-        type_ = f"```typescript\n{types}type Answer = {format_type(shown)}\n```"
+        types += f"type Answer = {format_type(shown, budget)}"
+        fence = fence_around(types)
+        type_ = f"{fence}typescript\n{types}\n{fence}"
         words = f"Answer with only one JSON value of the type Answer, without any other words:\n\n{type_}"
     first = history[0] if history else None
     if first is not None and first.role == "system":

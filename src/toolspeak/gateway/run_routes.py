@@ -28,6 +28,7 @@ from starlette.types import Receive, Scope, Send
 from toolspeak.durable import ApprovalRefused, RunEvent, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
 from toolspeak.durable.descriptions import describe_run, describe_waiting, render_metrics
 from toolspeak.durable.event_feed import Position
+from toolspeak.durable.runs import MAX_PRIORITY
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
 from toolspeak.gateway.responses import log, run_while_connected
 from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guarded_route
@@ -217,7 +218,7 @@ def _read_start(body: Any) -> dict[str, Any]:
         "agent": fields.text("agent"),
         "prompt": fields.text("prompt"),
         "key": fields.optional_text("key"),
-        "priority": fields.integer("priority") or 0,
+        "priority": fields.integer("priority", minimum=-MAX_PRIORITY, maximum=MAX_PRIORITY) or 0,
         "lane": fields.optional_text("lane"),
         "deadline": fields.number("deadline", maximum=MAX_DEADLINE_SECONDS),
         "chat": fields.optional_text("chat"),

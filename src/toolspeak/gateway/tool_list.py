@@ -17,7 +17,7 @@ from toolspeak.dialects import Dialect
 from toolspeak.dialects.slim_tools import make_help_tool
 from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
 from toolspeak.values.events import AUTO, ToolChoice
-from toolspeak.values.messages import Message, Part, Result, Text, ToolCall
+from toolspeak.values.messages import Message, Part, Refusal, Result, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
 
 MAX_HELP_TURNS = 3
@@ -67,5 +67,6 @@ def answer_help(listed: ToolSelection, message: Message, calls: Sequence[ToolCal
     for call in message.calls:
         text = listed.answer(call) if call.id in ids else None
         content = (Text(text=text or "not run: help was asked for in the same message"),)
-        results.append(Result(call_id=call.id, content=content, is_error=text is None))
+        reason: Refusal = "not_allowed" if text is None else ""
+        results.append(Result(call_id=call.id, content=content, is_error=text is None, reason=reason))
     return message, Message(role="tool", parts=tuple(results))

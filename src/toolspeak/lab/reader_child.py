@@ -4,7 +4,6 @@ The reader runs apart from whoever asks it, so that it may print, hang, raise or
 """
 
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -14,6 +13,8 @@ from typing import Any, TextIO
 
 from toolspeak.dialects import read
 from toolspeak.reading.emitter import encode_calls
+from toolspeak.tools.discovery import import_file, is_installed
+from toolspeak.values.errors import UsageError
 from toolspeak.values.spec import read_definition
 
 
@@ -28,12 +29,15 @@ ReadFunction = Callable[[str, list[dict[str, Any]]], Any]
 def load_reader(target: str) -> ReadFunction:
     """Return the function of `module:function` or `file.py:function`."""
     module_name, _, function_name = target.rpartition(":")
-    if module_name.endswith(".py"):
-        spec = importlib.util.spec_from_file_location(Path(module_name).stem, module_name)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"cannot load {module_name}")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+    place = Path.cwd().joinpath(*module_name.split("."))
+    file = Path(module_name) if module_name.endswith(".py") else place.with_name(f"{place.name}.py")
+    if module_name.endswith(".py") or (not is_installed(module_name.partition(".")[0]) and file.is_file()):
+        if not file.is_file():
+            raise FileNotFoundError(f"there is no file {file}")
+        try:
+            module = import_file(file)
+        except UsageError as error:
+            raise error.__cause__ or error from None
     else:
         module = importlib.import_module(module_name)
     return getattr(module, function_name)
@@ -43,7 +47,6 @@ def main(target: str) -> None:
     """Load a reader and answer until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
     os.dup2(2, 1)  # what the reader prints is no answer
-    sys.path.append(str(Path.cwd()))
     try:
         reader = load_reader(target)
     except BaseException as error:  # the module may do anything

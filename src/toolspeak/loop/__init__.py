@@ -20,7 +20,7 @@ Start reading at `decide.py`. To add:
 from toolspeak.loop.decide import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream, decide
 from toolspeak.loop.reduce import fold, reduce
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
-from toolspeak.loop.state import CallKey, CallState, State, Turn, initial_state
+from toolspeak.loop.state import CallKey, CallState, State, Turn, find_words_origin, initial_state
 
 __all__ = [
     "Action",
@@ -37,6 +37,7 @@ __all__ = [
     "Turn",
     "decide",
     "find_references",
+    "find_words_origin",
     "fold",
     "initial_state",
     "reduce",

@@ -19,7 +19,19 @@ from typing import NamedTuple
 
 from toolspeak.loop import words
 from toolspeak.values.events import Compacted, RunStarted, Usage
-from toolspeak.values.messages import Media, Message, Part, Result, Text, system
+from toolspeak.values.messages import (
+    Media,
+    Message,
+    Part,
+    Result,
+    Role,
+    Text,
+    compose,
+    holds_foreign,
+    split_text,
+    system,
+)
+from toolspeak.values.origin import Origin, Stretch
 
 
 def drop_system(history: Sequence[Message]) -> tuple[Message, ...]:
@@ -102,10 +114,12 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     if not compacted.dropped:
         return (*prompts, *rest)
     prompt = () if compacted.prompt is None else messages[compacted.prompt].parts
-    note = words.introduce_summary(compacted.summary, compacted.rounds)
+    is_influenced = any(map(holds_foreign, messages[: compacted.dropped]))
+    origin = Origin.INFLUENCED_MODEL if is_influenced else Origin.MODEL
+    note = words.introduce_summary(Stretch(compacted.summary, origin), compacted.rounds)
     if has_recall:
         prompts = _explain_recall(prompts)
-    return (*prompts, *_prepend(_join_paragraphs((Text(text=note),), prompt), tuple(rest)))
+    return (*prompts, *_prepend(_join_paragraphs((compose(note),), prompt, "user"), tuple(rest)))
 
 
 def _explain_recall(prompts: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -114,7 +128,7 @@ def _explain_recall(prompts: tuple[Message, ...]) -> tuple[Message, ...]:
     if not prompts:
         return (Message(role="system", parts=(note,)),)
     *others, last = prompts
-    return (*others, replace(last, parts=_join_paragraphs(last.parts, (note,))))
+    return (*others, replace(last, parts=_join_paragraphs(last.parts, (note,), "system")))
 
 
 def _prepend(parts: tuple[Part, ...], messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -122,19 +136,22 @@ def _prepend(parts: tuple[Part, ...], messages: tuple[Message, ...]) -> tuple[Me
     if not messages or messages[0].role != "user":
         return (Message(role="user", parts=parts), *messages)
     first = messages[0]
-    return (replace(first, parts=_join_paragraphs(parts, first.parts)), *messages[1:])
+    return (replace(first, parts=_join_paragraphs(parts, first.parts, "user")), *messages[1:])
 
 
-def _join_paragraphs(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts of two messages of the user as those of one, with an empty line between their texts."""
+def _join_paragraphs(before: tuple[Part, ...], after: tuple[Part, ...], role: Role) -> tuple[Part, ...]:
+    """Return the parts of two messages of a role as those of one, with an empty line between their texts."""
     if not before or not after:
         return before or after
     last, first = before[-1], after[0]
     if not isinstance(last, Text) or not isinstance(first, Text):
         return (*before, *after)
+    spans = [replace(span, start=span.start + 2, end=span.end + 2) for span in first.spans]
+    first = replace(first, text=f"\n\n{first.text}", spans=tuple(spans))
     if last.extra is not None:
-        return (*before, replace(first, text=f"\n\n{first.text}"), *after[1:])
-    return (*before[:-1], replace(first, text=f"{last.text}\n\n{first.text}"), *after[1:])
+        return (*before, first, *after[1:])
+    joined = compose([*split_text(last, role), *split_text(first, role)])
+    return (*before[:-1], replace(joined, extra=first.extra), *after[1:])
 
 
 def _shorten_results(message: Message, number: int, *, has_recall: bool) -> Message:

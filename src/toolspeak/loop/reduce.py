@@ -38,7 +38,8 @@ from toolspeak.values.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult, user
+from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 
 
@@ -319,7 +320,8 @@ def _end_answer(state: State) -> None:
 
 
 def _ask_again(state: State, note: str) -> None:
-    state.model_is_next, state.history = True, (*state.history, user(note))
+    message = Message(role="user", parts=(Text(text=note, origin=Origin.PROGRAM),))
+    state.model_is_next, state.history = True, (*state.history, message)
 
 
 # The end of a turn
@@ -338,7 +340,7 @@ def _close_turn(state: State) -> None:
     calls = turn.calls.values()
     state.finished_calls += tuple(calls)
     if turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, the whole message is discarded
-        state.history += (Message(role="tool", parts=tuple(map(_build_result, calls))),)
+        state.history += (Message(role="tool", parts=tuple(_build_result(state, each) for each in calls)),)
         return
     ran = [each for each in calls if _has_run(each)]
     # A call is counted with its result, once a turn however often it stands in the message.
@@ -347,7 +349,7 @@ def _close_turn(state: State) -> None:
         key = (each.key, each.shown_text)
         counts[key] = state.repeat_counts.get(key, 0) + 1
     highest = max(counts.values())
-    parts: list[Result | Text] = [_build_result(each) for each in calls]
+    parts: list[Result | Text] = [_build_result(state, each) for each in calls]
     if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
         repeated = dict.fromkeys(key.tool for (key, _), count in counts.items() if count >= run.limits.repeats)
         parts.append(Text(text=words.warn_of_repetition(list(repeated), highest)))
@@ -391,6 +393,7 @@ def _hand_over(state: State, fact: HandedOver) -> None:
         search_tools=fact.search_tools,
     )
     specs = {spec.name: spec for spec in fact.tools}
+    state.earlier_specs += tuple(spec for name, spec in state.specs.items() if specs.get(name) != spec)
     state.specs = specs if state.compacted is None else _offer_recall(specs)
     state.demand, state.speaker = drop_empty_demand(fact.choice), fact
 
@@ -399,12 +402,18 @@ def _has_run(entry: CallState) -> bool:
     return entry.result is not None and entry.result.ran
 
 
-def _build_result(entry: CallState) -> Result:
-    result = entry.result or ToolResult(call_id=entry.id)
+def _build_result(state: State, entry: CallState) -> Result:
+    result, spec = entry.result or ToolResult(call_id=entry.id), state.specs.get(entry.key.tool)
     content: tuple[Text | Media, ...] = (Text(text=entry.shown_text),)
     if result.media:
         content = result.media if result.output is None else (*content, *result.media)
-    return Result(call_id=entry.id, content=content, is_error=result.error is not None, reason=result.reason)
+    return Result(
+        call_id=entry.id,
+        content=content,
+        is_error=result.error is not None,
+        reason=result.reason,
+        origin=Origin.OWN_RESULT if spec is not None and spec.own_results else None,
+    )
 
 
 # Interrupted and resumed runs

@@ -5,6 +5,8 @@ calls of a turn, and the counts of repetitions. So a copy of a state is a copy o
 """
 
 import dataclasses
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -24,8 +26,9 @@ from toolspeak.values.events import (
     Usage,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, ToolCall, ToolResult
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.messages import Message, ToolCall, ToolResult, holds_foreign
+from toolspeak.values.origin import Origin
+from toolspeak.values.spec import ToolSpec, list_foreign_texts
 
 Stage: TypeAlias = Literal["waiting", "awaiting_approval", "approved", "running", "done"]
 
@@ -124,6 +127,7 @@ class State:
         successor: The agent that goes on with the conversation after this turn.
         speaker: The agent that speaks now; None for the one that began the run.
         compacted: What the model is still shown of the history; None if it is shown the whole.
+        earlier_specs: The tools of agents that have handed over. Their descriptions were shown in this conversation.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -147,6 +151,7 @@ class State:
     successor: HandedOver | None = None
     speaker: HandedOver | None = None
     compacted: Compacted | None = None
+    earlier_specs: tuple[ToolSpec, ...] = ()
 
     @property
     def run_id(self) -> str:
@@ -203,6 +208,21 @@ def has_open_call(turn: Turn) -> bool:
     return False
 
 
+def find_words_origin(messages: Iterable[Message], specs: Iterable[ToolSpec]) -> Origin:
+    """Return the origin of what a model wrote that was shown these messages and tools, for other models."""
+    is_influenced = any(map(holds_foreign, messages)) or any(map(_has_foreign_call, specs))
+    return Origin.INFLUENCED_MODEL if is_influenced else Origin.MODEL
+
+
+CALL_SIGNS = re.compile(r"[(\[{<\n]")
+"""Each form of a call has one of these characters."""
+
+
+def _has_foreign_call(spec: ToolSpec) -> bool:
+    """Whether the description of a tool or of a parameter is foreign and may hold a call."""
+    return any(CALL_SIGNS.search(text) for text in list_foreign_texts(spec))
+
+
 def initial_state(specs: Iterable[ToolSpec]) -> State:
     """Return the state before the first fact, with the tools of the program that runs or resumes the run."""
     return State(specs={spec.name: spec for spec in specs})
@@ -211,6 +231,6 @@ def initial_state(specs: Iterable[ToolSpec]) -> State:
 def make_key(call: ToolCall) -> CallKey:
     """Return the key by which this call is compared with others."""
     try:
-        return CallKey(call.name, repr(sorted(call.arguments.items())))
+        return CallKey(call.name, json.dumps(call.arguments, sort_keys=True, default=repr))
     except (TypeError, ValueError, RecursionError):  # nested beyond all reason, so like no other
         return CallKey(call.name, call.id)

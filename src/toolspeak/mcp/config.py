@@ -11,36 +11,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from toolspeak.settings.files import cache_folder
+from toolspeak.settings.resolver import resolve_command
 from toolspeak.settings.server_targets import (
-    LONG_CODE,
     PREFIX,
     VARIABLE,
+    ServerEntry,
+    Transport,
     anchor_command,
+    expand_variables,
     find_command_files,
     find_servers_file,
-    find_start_folder,
     is_address,
+    read_entries,
+    read_entry,
     split_command,
 )
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.validation import format_value
 
 START_TIMEOUT_SECONDS = 30.0  # for a server to start and to list its tools; `npx` may have to download it first
 
-Transport: TypeAlias = Literal["stdio", "http", "sse"]
-
 ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
 """Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
 
 LoginCallback: TypeAlias = Callable[[str], None]
 """Called with the address at which the user logs in."""
-
-_HTTP_NAMES = ("http", "streamable-http", "streamableHttp", "streamable_http")
-_TRANSPORTS: Mapping[str, Transport] = {"stdio": "stdio", **dict.fromkeys(_HTTP_NAMES, "http"), "sse": "sse"}
 
 _RUNNERS = frozenset("npx bunx pnpm yarn bun node deno uvx uv pipx python python3 py docker podman".split())
 """Programs that run another program, which their first plain argument names."""
@@ -72,7 +73,7 @@ class OAuthClient:
     """
 
     client_id: str = ""
-    client_secret: str = ""
+    client_secret: str = field(default="", repr=False)
     callback_port: int = 0
     issuer: str = ""
 
@@ -87,7 +88,8 @@ class ServerConfig:
         command: The program and its arguments, for a child process.
         url: The address, for HTTP.
         env: Further environment variables of the child process.
-        cwd: The folder in which the child process starts; None for the working directory.
+        cwd: The folder in which the child process starts; None for `home`.
+        home: The folder of the file that names the server, to which `cwd` is relative; empty for the working directory.
         headers: Headers of all requests, for HTTP.
         approve: Whether each call needs an approval.
         trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
@@ -101,11 +103,12 @@ class ServerConfig:
 
     name: str
     transport: Transport = "stdio"
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    command: tuple[str, ...] = field(default=(), repr=False)  # it may hold a key, as the next two may
+    url: str = field(default="", repr=False)
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    home: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     approve: bool = False
     trust_hints: bool = False
     start_timeout: float = START_TIMEOUT_SECONDS
@@ -119,11 +122,11 @@ class ServerConfig:
     def identity(self) -> str:
         """A hash that is the same for the same program and arguments or the same address, and tells nothing of them.
 
-        A file that the command line names, and a module that is run with `-m`, counts with its folder: a script of the
-        same name in another folder is another server.
+        A file that the command line names counts with its folder: a script of the same name in another folder is
+        another server. So does the folder of a program that may run what lies there: a shell, or `python -m`.
         """
         words = [self.transport, list(self._anchored_command), self.url]
-        if self._runs_local_module:
+        if self._is_tied_to_folder:
             words.append(str(self._start_folder))
         return sha256(json.dumps(words).encode()).hexdigest()[:32]
 
@@ -136,24 +139,28 @@ class ServerConfig:
         if self.transport == "stdio":
             program, *arguments = self._anchored_command
             files = [str(file) for file in find_command_files(arguments)]
-            folder = [f"in {self._start_folder}"] if self._runs_local_module else []
+            folder = [f"in {self._start_folder}"] if self._is_tied_to_folder else []
             return " ".join([program, *files, *folder])
-        return strip_address(self.url)
+        return hide_secrets(self.url)
 
     @property
     def _start_folder(self) -> Path:
-        return Path(self.cwd).absolute() if self.cwd else Path.cwd()
+        return Path(self.home, expand_variables(self.cwd or "", os.environ)).absolute()
 
     @property
     def _anchored_command(self) -> tuple[str, ...]:
         return anchor_command(self.command, self._start_folder)
 
     @property
-    def _runs_local_module(self) -> bool:
-        if "-m" not in self.command[:-1]:
+    def _is_tied_to_folder(self) -> bool:
+        """Whether the folder in which the server starts decides what runs, beyond the files that the words name."""
+        if self.transport != "stdio":
             return False
-        module = self.command[self.command.index("-m") + 1].partition(".")[0]
-        return any((self._start_folder / name).exists() for name in (module, f"{module}.py"))
+        words = [expand_variables(word, os.environ) for word in self.command]
+        return resolve_command(words, self._start_folder).is_tied_to_folder or any(
+            "${" in word and (self._start_folder / expanded).is_file()
+            for word, expanded in zip(self.command, words, strict=True)
+        )
 
     def expand(self, environ: Mapping[str, str] | None = None) -> "ServerConfig":
         """Return the configuration with the values of the variables that it names.
@@ -171,7 +178,7 @@ class ServerConfig:
             command=tuple(map(expand, self.command)),
             url=expand(self.url),
             env={name: expand(value) for name, value in self.env.items()},
-            cwd=expand(self.cwd) if self.cwd else None,
+            cwd=str(Path(self.home, expand(self.cwd or "")).absolute()) if self.cwd or self.home else None,
             headers={name: expand(value) for name, value in self.headers.items()},
             oauth=replace(
                 self.oauth,
@@ -189,10 +196,15 @@ class ServerConfig:
         return default
 
 
-def strip_address(url: str) -> str:
-    """Return an address without what may be a key: user, query, and long codes in the path."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{LONG_CODE.sub('…', parts.path)}"
+def distrust_compiled_files(config: ServerConfig) -> ServerConfig:
+    """Return the configuration of a project's server with a place for compiled Python files that is the user's own.
+
+    Python believes a compiled file in the `__pycache__` of a project if it has the time and the size of the source.
+    """
+    words = [expand_variables(word, os.environ) for word in config.command]
+    if config.transport != "stdio" or resolve_command(words, Path(config.home)).kind == "package":
+        return config
+    return replace(config, env={"PYTHONPYCACHEPREFIX": str(cache_folder() / "compiled"), **config.env})
 
 
 def is_server_target(target: object) -> bool:
@@ -234,18 +246,7 @@ def read_servers_file(path: Path) -> list[ServerConfig]:
     Raises:
         UsageError: The file is missing, or is not of that form.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
-    table: Any = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
-    if not isinstance(table, dict):
-        raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
-    servers = cast("dict[str, Any]", table)
-    read = [read_server(name, value, path) for name, value in servers.items()]
-    return [server for server in read if server is not None]
+    return [_build_config(entry, path) for entry in read_entries(path)]
 
 
 def read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
@@ -254,36 +255,22 @@ def read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
     Raises:
         UsageError: It cannot be understood.
     """
-    where = f"{path}: the server {name}"
-    if not isinstance(value, dict):
-        raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
-    table = cast("dict[str, Any]", value)
-    if table.get("disabled") is True or table.get("enabled") is False:
-        return None
-    url = table.get("url") or table.get("httpUrl") or table.get("serverUrl")
-    kind = table.get("type") or table.get("transport") or ("http" if url else "stdio")
-    if kind not in _TRANSPORTS:
-        raise UsageError(f"{where}: type is one of {', '.join(_TRANSPORTS)}, not {format_value(kind)}")
-    transport = _TRANSPORTS[kind]
-    if transport != "stdio":
-        if not isinstance(url, str):
-            raise UsageError(f"{where} has no url")
-        headers = _read_texts(table, "headers", where)
-        oauth = _read_oauth(table.get("oauth", {}), where)
-        config = ServerConfig(name=name, transport=transport, url=url, headers=headers, oauth=oauth)
-        return _check_url(_read_options(config, table, where))
-    command, args = table.get("command"), table.get("args", [])
-    if not isinstance(command, str) or not command:
-        raise UsageError(f"{where} has neither a command nor a url")
-    if not isinstance(args, list) or not all(isinstance(each, str) for each in cast("list[Any]", args)):
-        raise UsageError(f"{where}: args is a list of texts")
-    cwd = table.get("cwd")
-    if cwd is not None and not isinstance(cwd, str):
-        raise UsageError(f"{where}: cwd is the path of a folder")
-    words = (command, *cast("list[str]", args))
-    env = _read_texts(table, "env", where)
-    folder = find_start_folder(cwd, path)
-    return _read_options(ServerConfig(name=name, command=words, env=env, cwd=folder), table, where)
+    entry = read_entry(name, value, path)
+    return None if entry is None else _build_config(entry, path)
+
+
+def _build_config(entry: ServerEntry, path: Path) -> ServerConfig:
+    where = f"{path}: the server {entry.name}"
+    if entry.transport != "stdio":
+        oauth = _read_oauth(entry.options.get("oauth", {}), where)
+        config = ServerConfig(
+            name=entry.name, transport=entry.transport, url=entry.url, headers=entry.headers, oauth=oauth
+        )
+        return _check_url(_read_options(config, entry.options, where))
+    home = str(entry.home or Path.cwd())
+    cwd = entry.cwd if "${" in entry.cwd else str(Path(home, entry.cwd))
+    config = ServerConfig(name=entry.name, command=entry.command, env=entry.env, cwd=cwd, home=home)
+    return _read_options(config, entry.options, where)
 
 
 def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
@@ -302,13 +289,6 @@ def _read_oauth(value: Any, where: str) -> OAuthClient:
             f"{where}: oauth is an object with the texts clientId, clientSecret and issuer and a callbackPort"
         )
     return OAuthClient(client_id=texts[0], client_secret=texts[1], callback_port=port, issuer=texts[2])
-
-
-def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    value: Any = table.get(key, {})
-    if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
-        raise UsageError(f"{where}: {key} is an object of texts")
-    return cast("dict[str, str]", value)
 
 
 def _check_url(config: ServerConfig) -> ServerConfig:

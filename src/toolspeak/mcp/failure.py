@@ -6,11 +6,11 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from toolspeak.mcp.config import strip_address
+from toolspeak.values.address import hide_secrets
 
 MAX_REASON_CHARS = 500
 
-_ADDRESS = re.compile(r"https?://[^\s'\"<>]+")
+_ADDRESS = re.compile(r"https?://[^\s'\"<>]+(?<![.,;:])")  # what ends a sentence is none of it
 
 
 @dataclass(slots=True)
@@ -52,5 +52,5 @@ def find_reason(error: BaseException) -> str:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     text = " ".join(str(error).split()) or type(error).__name__
-    text = _ADDRESS.sub(lambda found: strip_address(found[0]), text)
+    text = _ADDRESS.sub(lambda found: hide_secrets(found[0]), text)
     return text if len(text) <= MAX_REASON_CHARS else f"{text[:MAX_REASON_CHARS]}…"

@@ -44,7 +44,8 @@ from mcp.shared.auth_utils import calculate_token_expiry
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from toolspeak.mcp.config import LoginStore, ServerConfig, strip_address
+from toolspeak.mcp.config import LoginStore, ServerConfig
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import ServerFailed, UsageError
 from toolspeak.values.escaping import escape_controls
 from toolspeak.values.frozen import frozen
@@ -361,7 +362,7 @@ class _NewLogin(_SavedLogin):
     def _check_address(self, url: httpx2.URL) -> None:
         """Refuse to ask an address without https for a login at a server with https, such as one of this network."""
         if self._config.url.startswith("https:") and url.scheme != "https":
-            place = strip_address(str(url))
+            place = hide_secrets(str(url))
             raise ServerFailed(f"the MCP server {self._config.name} names {place} for its logins, which is no https")
 
     def _build_provider(self) -> OAuthClientProvider:

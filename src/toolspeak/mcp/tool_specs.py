@@ -26,6 +26,7 @@ from toolspeak.reading.control_tokens import break_tokens
 from toolspeak.tools.signature import TOOL_NAME
 from toolspeak.values.errors import UsageError
 from toolspeak.values.escaping import reveal
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import SCHEMA_KEYWORDS, Effect, Schema, ToolSpec, map_subschemas
 
 PINNED_KEYS = ("title", "description", "inputSchema", "outputSchema", "annotations")
@@ -176,6 +177,7 @@ def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolS
         effect=_find_effect(definition) if config.trust_hints else "once",
         approve=config.approve,
         timeout=config.call_timeout,
+        origin=Origin.FOREIGN_DESCRIPTION,
     )
 
 

@@ -146,7 +146,7 @@ def tools(
         "call_timeout": call_timeout,
         "on_progress": on_progress,
         **({} if name is None else {"name": name}),
-        **({} if cwd is None else {"cwd": str(cwd)}),
+        **({} if cwd is None else {"cwd": str(cwd), "home": ""}),
     }
     return build_server_tools(
         [
@@ -206,6 +206,6 @@ def check_pin(config: ServerConfig, definitions: Sequence[Definition]) -> None:
     raise ToolsChanged(
         f"the MCP server {config.name} describes its tools in another way than when they were accepted:\n"
         f"{shorten_changes(format_changes(pin.tools, changed))}\n"
-        f"to accept this: toolspeak mcp trust {config.name}",
+        f"to accept this: toolspeak mcp trust {shlex.quote(config.name)}",
         server=config.name,
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import NO_QUIRKS, Quirks
@@ -43,6 +44,10 @@ class RetryPolicy:
     max_wait: float = 60.0
 
 
+KEY_HEADERS = {"authorization", "x-api-key", "x-goog-api-key"}
+"""Headers that hold a key."""
+
+
 @frozen
 class Endpoint:
     """The address of a model, and how requests to it are made.
@@ -53,6 +58,7 @@ class Endpoint:
         api: The API that it provides.
         key: The API key. It is left out of the `repr`.
         key_variable: The environment variable that was searched for a key, for error messages.
+        needs_key: Whether it refuses every request without a key, so that none is sent.
         headers: Headers to send with each request, besides the key.
         quirks: What it supports of the API.
         rules: How it needs schemas changed.
@@ -73,6 +79,7 @@ class Endpoint:
     api: ApiName = "openai"
     key: str | None = field(default=None, repr=False)
     key_variable: str | None = None
+    needs_key: bool = False
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     quirks: Quirks = NO_QUIRKS
     rules: SchemaRules = NO_CHANGES
@@ -85,10 +92,22 @@ class Endpoint:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = field(default="", compare=False)
 
+    def __repr__(self) -> str:
+        address = hide_secrets(self.base_url)
+        return (
+            f"Endpoint(name={self.name!r}, base_url={address!r}, api={self.api!r}, key_variable={self.key_variable!r})"
+        )
+
     @property
     def label(self) -> str:
         """Its name and address, with which error messages begin."""
-        return f"{self.name} at {self.base_url}"
+        return f"{self.name} at {hide_secrets(self.base_url)}"
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether it needs a key and was given none."""
+        headers = {name.lower() for name in self.headers}
+        return self.needs_key and not self.key and not headers & KEY_HEADERS
 
     @property
     def root_url(self) -> str:

@@ -11,6 +11,8 @@ from toolspeak.models.model import DialectChoice, Request, Sampling
 from toolspeak.models.profiles import is_text_only
 from toolspeak.models.request_encoder import PieceRestorer, RequestEncoder
 from toolspeak.models.sender import RequestDeadline, Sender
+from toolspeak.values.address import hide_secrets
+from toolspeak.values.errors import ProviderError
 from toolspeak.values.events import Usage
 from toolspeak.values.messages import Media
 from toolspeak.values.pieces import Piece
@@ -144,14 +146,17 @@ class HttpModel:
         return (explain_text_only(media) if is_text_only(self.model) else None) or self._wire.explain_unsupported(media)
 
     def __repr__(self) -> str:
-        return f"HttpModel({self.name!r}, {self.endpoint.base_url!r})"
+        return f"HttpModel({self.name!r}, {hide_secrets(self.endpoint.base_url)!r})"
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
 
-        path, body, is_broken = self._encoder.encode(request)
         endpoint = self.endpoint
+        if endpoint.lacks_key and self._sender is None:
+            cure = f"set {endpoint.key_variable}" if endpoint.key_variable else "give it with connect(…, key=…)"
+            raise ProviderError(f"{endpoint.label} needs a key; {cure} (nothing was sent)", status=401)
+        path, body, is_broken = self._encoder.encode(request)
         schedule = transport.RetrySchedule(endpoint.retry)
         total = endpoint.retry.total_timeout
         ends_at = None if total is None else asyncio.get_running_loop().time() + total

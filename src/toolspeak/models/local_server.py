@@ -16,7 +16,6 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
@@ -63,7 +62,8 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     """Serve until no program has held the lock of `warm["use"]` for `warm["idle_seconds"]`."""
     import fcntl  # not on Windows, where there are no warm servers
 
-    running = Path(warm["running"]).open("r+b")  # noqa: SIM115 (held until the process ends)
+    folder: int = warm["folder"]  # a descriptor, which was checked: only the user may enter that folder
+    running = _open(warm["running"], folder)  # held until the process ends
     # A program that looks whether a server runs holds its lock for a moment.
     if not any(_try_lock(running) or time.sleep(0.05) for _ in range(40)):
         sys.exit("another server is running for the same model")
@@ -73,15 +73,15 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     running.write(str(os.getpid()).encode())
     running.flush()
     server = _start_server(options)
-    state = Path(warm["state"])
+    state: str = warm["state"]
 
     def end(number: int, frame: FrameType | None) -> None:
-        _end_warm(state)
+        _end_warm(state, folder)
 
     signal.signal(signal.SIGTERM, end)
-    _write_state(state, {"address": server.listening_address, "key": options["key"], "pid": os.getpid()})
+    _write_state(state, folder, {"address": server.listening_address, "key": options["key"], "pid": os.getpid()})
     idle_since = time.monotonic()
-    with Path(warm["use"]).open("r+b") as use:
+    with _open(warm["use"], folder) as use:
         while time.monotonic() - idle_since < warm["idle_seconds"] or not _try_lock(use):
             time.sleep(min(1.0, warm["idle_seconds"]))
             if _try_lock(use):
@@ -89,7 +89,7 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
             else:  # programs that use the server hold a shared lock
                 idle_since = time.monotonic()
                 os.utime(use.fileno())
-        _end_warm(state)  # with the lock: whoever comes now waits, and then finds no server
+        _end_warm(state, folder)  # with the lock: whoever comes now waits, and then finds no server
 
 
 def _try_lock(file: IO[bytes]) -> bool:
@@ -102,18 +102,24 @@ def _try_lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _write_state(path: Path, state: dict[str, Any]) -> None:
+def _open(name: str, folder: int) -> IO[bytes]:
+    return os.fdopen(os.open(name, os.O_RDWR | os.O_NOFOLLOW, dir_fd=folder), "r+b")
+
+
+def _write_state(name: str, folder: int, state: dict[str, Any]) -> None:
     """Write the address and the key, readable by this user alone, in one step."""
-    new = path.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    new = f"{name}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new, dir_fd=folder)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(state, file)
-    new.replace(path)
+    os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _end_warm(state: Path) -> None:
+def _end_warm(state: str, folder: int) -> None:
     with contextlib.suppress(OSError):
-        state.unlink()
+        os.unlink(state, dir_fd=folder)
     os._exit(0)
 
 

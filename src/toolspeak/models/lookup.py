@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
-from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.endpoint import KEY_HEADERS, Endpoint, RetryPolicy
 from toolspeak.models.http import CostFunction, HttpModel
 from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.validation import nearest
 from toolspeak.wire.api import ApiName
@@ -28,7 +29,12 @@ CLIENT_HEADERS = ("x-stainless-", "accept", "content-type", "user-agent", "anthr
 REQUEST_PATHS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 """What requests add to the base address. An address that is copied from a manual may end in it."""
 
-KEY_HEADERS = {"authorization", "x-api-key"}
+FAMILY_ENDPOINTS = {
+    "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic", "gemini": "gemini",
+    "grok": "xai", "deepseek": "deepseek", "mistral": "mistral", "codestral": "mistral", "qwen": "ollama",
+    "llama": "ollama", "gemma": "ollama", "phi": "ollama",
+}  # fmt: skip
+"""Where a model is likely to be meant whose name has no endpoint, by how the name begins."""
 
 
 def resolve_model(
@@ -54,12 +60,19 @@ def resolve_model(
     if name.startswith(("http://", "https://")):
         return _at_address(name, environ, retry)
     where, colon, model = name.partition(":")
+    if model.startswith("//"):
+        raise UsageError(f"{hide_secrets(name)!r} is not an address of a model; write https://HOST/v1#MODEL")
     if where in SERVERS and model:
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
     known = (*SERVERS, *other_endpoints)
-    if not colon:
+    family = next((each for each in FAMILY_ENDPOINTS if where.lower().startswith(each)), None)
+    if not colon and family is not None:
+        cure = f"did you mean {FAMILY_ENDPOINTS[family]}:{name}?"
+    elif not colon and (similar := nearest(name, (*known, "local"), likeness=0.7)):
+        cure = f"did you mean {similar}{'' if similar == 'local' else ':NAME'}?"
+    elif not colon:
         cure = f"write {NAME_FORMS}"
     elif similar := nearest(where, known, likeness=0.7):
         cure = f"did you mean {similar}:{model or 'NAME'}?"
@@ -83,7 +96,8 @@ def connect(
     """Return a model behind an endpoint of your choice. No request is sent.
 
     Args:
-        name: The name, in one of the forms of `Agent`; with `at`, only the model's own name.
+        name: The name, in one of the forms of `Agent`. With `at` it may be the model's own name alone;
+            `anthropic:NAME` also says which API the address has, and which key it is sent.
         at: An address that ends in `/v1`, or an `openai` or `anthropic` client whose address, key and headers are used.
         api: The API of the endpoint, if it differs from the one that the name or the address implies.
         key: The API key, instead of the one in the environment.
@@ -109,7 +123,7 @@ def connect(
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
-        found = resolve_model(f"{at}#{name}", retry=retry)
+        found = _at_given_address(name, at, retry)
     else:
         found = _from_client(at, name, key, retry)
     endpoint = found.endpoint
@@ -135,11 +149,29 @@ def _check_headers(headers: object) -> None:
             )
 
 
+def _at_given_address(name: str, address: str, retry: RetryPolicy | None) -> HttpModel:
+    where, _, model = name.partition(":")
+    if where not in SERVERS or not model:
+        return resolve_model(f"{address}#{name}", retry=retry)
+    found = _at_address(address, os.environ, retry).endpoint  # which checks the address
+    return _on_known_server(where, SERVERS[where], model, os.environ, retry, at=found.base_url)
+
+
 def _on_known_server(
-    where: str, server: ServerProfile, model: str, environ: Mapping[str, str], retry: RetryPolicy | None
+    where: str,
+    server: ServerProfile,
+    model: str,
+    environ: Mapping[str, str],
+    retry: RetryPolicy | None,
+    *,
+    at: str | None = None,
 ) -> HttpModel:
-    base_url = _base_url(server, environ)
+    base_url = at or _base_url(server, environ)
     is_usual = base_url == server.base_url
+    if at:
+        origin = "the address that was given"
+    else:
+        origin = f"the profile of {where}" if is_usual else f"the environment variable {server.url_variable}"
     endpoint = _make_endpoint(
         server,
         retry,
@@ -150,7 +182,8 @@ def _on_known_server(
         key_variable=server.key_variable,
         vendor=where,
         leaks_calls=server.leaks_calls or not is_usual,  # at another address, any server may answer
-        origin=f"the profile of {where}" if is_usual else f"the environment variable {server.url_variable}",
+        needs_key=is_usual and base_url.startswith("https:"),
+        origin=origin,
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 
@@ -182,7 +215,7 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
     bare = "://" not in given  # a host, a port, or both
     if bare and given.count(":") > 1 and not given.startswith("["):
         given = f"[{given}]"
-    parts = _split_address(f"{usual.scheme}://{given}" if bare else given, f"{variable}={given}")
+    parts = _split_address(f"{usual.scheme}://{given}" if bare else given, f"{variable}={hide_secrets(given)}")
     host = CLIENT_HOSTS.get(parts.hostname or "", parts.hostname) or usual.hostname or ""
     port = parts.port or (usual.port if bare else None)
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
@@ -193,7 +226,7 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
 
 
 def _split_address(address: str, given: str) -> SplitResult:
-    """Split an http address. Errors quote `given`, as the user wrote it."""
+    """Split an http address. Errors quote `given`, which holds no secret."""
     try:
         parts = urlsplit(address)
         is_valid = parts.scheme in ("http", "https") and (parts.port is None or parts.port)
@@ -216,9 +249,9 @@ def _split_address(address: str, given: str) -> SplitResult:
 
 def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None) -> HttpModel:
     address, _, model = name.partition("#")
-    parts = _split_address(address, address)
+    parts = _split_address(address, hide_secrets(address))
     if not parts.hostname:
-        raise UsageError(f"{name!r} is not an address; write https://HOST/v1#MODEL")
+        raise UsageError(f"{hide_secrets(address)!r} is not an address; write https://HOST/v1#MODEL")
     base_url = address.rstrip("/") if parts.path.rstrip("/") else f"{parts.scheme}://{parts.netloc}/v1"
     where, server = _find_server(base_url) or (parts.netloc, UNKNOWN_SERVER)
     variable = server.key_variable or "TOOLSPEAK_API_KEY"
@@ -232,6 +265,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         key_variable=variable,
         vendor=where,
         leaks_calls=server.leaks_calls,
+        needs_key=base_url == server.base_url and base_url.startswith("https:"),
         origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
@@ -256,6 +290,8 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
     address = str(client.base_url).rstrip("/")
     if library == "anthropic" and not address.endswith("/v1"):
         address += "/v1"
+    if "@" in urlsplit(address).netloc:  # which errors would show
+        raise UsageError("the address of the client holds a user or a password; give the key with key=…")
     if getattr(client, "default_query", None):
         raise UsageError("the client adds a query to its addresses, which is not supported; give the address with at=…")
     # The user's own headers, the organisation, and the key.

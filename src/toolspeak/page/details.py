@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from toolspeak.dialects import DIALECTS, JSON, Shown, dialect, explain, read
 from toolspeak.dialects.explanation_notes import REPAIRS, describe_span
-from toolspeak.loop import AskModel, decide, initial_state, reduce
+from toolspeak.loop import AskModel, decide, initial_state, reduce, words
 from toolspeak.page.document import RunDocument
 from toolspeak.page.rows import OutlineRow, Path
 from toolspeak.run.turn_request import render_request
@@ -219,8 +219,8 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
                 if hint:
                     yield DetailSection(type="text", label="Hint to the model", text=hint)
                 yield DetailSection(type="json", label="What the model wrote", text=raw)
-            case CallQuoted(tool=tool):
-                where = f"a result of {tool}" if tool else "an attachment"
+            case CallQuoted():
+                where = words.name_quoted_place(fact)
                 text = f"Quoted: these words stand in {where}, so the call does not run unless somebody approves it."
                 yield DetailSection(type="remark", tone="warn", text=text)
             case ApprovalGiven(approved=approved, reason=reason, by=by):

@@ -18,7 +18,6 @@ from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from toolspeak.dialects import Shown
 from toolspeak.durable import Runs, RunUnknown
@@ -32,6 +31,7 @@ from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_text
 from toolspeak.values import codec
+from toolspeak.values.address import hide_secrets, is_plain_url
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import CallMalformed, CallReady, RunEnded, RunStarted, TurnEnded, TurnStarted, Usage
 from toolspeak.values.messages import Message, Raw, Text, Thinking, user
@@ -119,9 +119,9 @@ class DurableStore:
     def __init__(self, url: str) -> None:
         """Name a store, which is not opened yet; raise `UsageError` if the address cannot be used."""
         self._runs = Runs(url)
-        parts = urlsplit(url)  # nothing else of it is shown: it may hold a password
-        is_file = parts.scheme.startswith("sqlite")
-        self.label = (parts.path.rpartition("/")[2] or url) if is_file else f"{parts.hostname or ''}{parts.path}"
+        _, _, place = hide_secrets(url).partition("://")
+        is_file = url.startswith("sqlite")
+        self.label = place.rpartition("/")[2] if is_file else place.partition("?")[0].rpartition("@")[2]
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the runs that were started last."""
@@ -187,10 +187,11 @@ class GatewayExchanges:
     def __init__(self, url: str, key: str) -> None:
         """Name a gateway by its address, with or without `/v1`, and the key that it wants."""
         self._base = url.rstrip("/").removesuffix("/v1").rstrip("/")
-        if not self._base.startswith(("http://", "https://")):
-            raise UsageError(f"--url {url}: write the address of a gateway, such as http://127.0.0.1:8765")
+        shown = hide_secrets(self._base)
+        if not is_plain_url(self._base):
+            raise UsageError(f"--url {shown}: write the address of a gateway, such as http://127.0.0.1:8765")
         self._key = key
-        self.label = self._base.partition("://")[2]
+        self.label = shown.partition("://")[2]
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the exchanges that the gateway keeps, the latest first."""

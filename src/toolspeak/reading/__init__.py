@@ -32,8 +32,11 @@ Rules that keep reading safe:
 5. Only what is addressed to a tool is a call, where a form has addresses. Reasoning that is never closed holds no
    calls: the text cannot tell a plan from a call.
 6. A key with two values is refused, in objects and in tags: nobody knows which was meant.
-7. Reading is linear in the text: `Source.may_rewind` and `Budget` (`code/constants.py`) bound what is read again and
-   what is computed. `tests/reading/test_bounds.py` asserts it.
+7. Reading is linear in the message, whatever is nested in it. One `Budget` (`source.py`), which every reader reaches
+   through its source, bounds what is read again and what is computed; no reader makes one of its own. A reader that
+   reads text a second time takes it from `Source.open_inner`, or asks `Source.may_rewind` before it goes back. No
+   regular expression backtracks over one text in many ways (`scripts/regexes.py`). `tests/reading/test_bounds.py`
+   asserts it.
 
 To add:
 

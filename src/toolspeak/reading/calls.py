@@ -22,7 +22,7 @@ from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.forms import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
 from toolspeak.reading.raw_calls import RawCallReader
 from toolspeak.reading.shapes import CallDetector, NotACall, find_calls, find_meaning
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import OutOfBudget, Reading, Source
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.tags import (
     CALL_SECTION,
@@ -281,6 +281,9 @@ class CallReader:
             raw = self.source.since(mark)
             self.emitter.emit_malformed(started or self.code.find_called_tool(raw), raw, error.reason, error.hint)
             return 1
+        except (OutOfBudget, RecursionError):
+            self.emitter.drop_paused()
+            raise
         finally:
             self.emitter.resume()
 
@@ -373,7 +376,7 @@ class CallReader:
         """Emit the calls that are written as JSON within a string; their number."""
         if text.lstrip()[:1] not in ("{", "["):
             raise NotACall
-        value = read_whole(text, self.cursor.keys)
+        value = read_whole(text, self.cursor)
         self.cursor.note_repair("shape")
         return self._emit_calls(value, None, explicit=False, raw=text)
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from toolspeak.reading.code.constants import Budget
 from toolspeak.reading.code.interpreter import Interpreter
 from toolspeak.reading.code.layout import HINT
 from toolspeak.reading.code.plain_calls import PlainCallReader
@@ -15,14 +14,14 @@ from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import next_token
 from toolspeak.reading.shapes import NotACall
-from toolspeak.reading.source import Reading, Source, run_to_end
+from toolspeak.reading.source import Reading, run_to_end
 from toolspeak.values.spec import ToolSpec
 
 T = TypeVar("T")
 
 STATEMENT_END = re.compile(r"[ \t\r;}]*")
-CALLED_NAME = re.compile(r"([\w.$]+)\s*\(")
-BEFORE_DEFINED_NAME = re.compile(r"(?:def|function)\s+$")
+CALLED_NAME = re.compile(r"(?:\b(def|function)\s++)?(?<![\w.$])([\w.$]++)\s*+\(")
+"""A name before a parenthesis, and the word before it if the name is being defined and not called."""
 
 
 class CodeCallReader:
@@ -34,9 +33,10 @@ class CodeCallReader:
         self._emitter = emitter
         self._plain_calls = PlainCallReader(cursor.source, emitter.specs)
         self._statements: StatementReader | None = None  # built for the first code: most messages have none
-        self._budget = Budget()  # one for the message, also where names are forgotten
+        self._budget = cursor.source.budget  # of the message, also where names are forgotten
         self._interpreter = self._new_interpreter()
         self._raw = ""
+        self._sound_to = -1  # the end of a line whose rest is known to be sound
 
     def _new_interpreter(self) -> Interpreter:
         names = self._emitter.names
@@ -178,10 +178,18 @@ class CodeCallReader:
         return statement
 
     def _is_line_sound(self, cursor: Cursor) -> Reading[bool]:
-        """Whether the rest of the line after a statement can be read too; mostly there is none."""
+        """Whether the rest of the line after a statement can be read too; mostly there is none.
+
+        The rest is read once, after the first statement of the line, however many statements follow.
+        """
         source = cursor.source
+        is_first_reading = cursor is self._cursor
         if (yield from source.peek(1)) in ("", "\n", "\r", ",", "]", "`"):
             return True
+        if is_first_reading and source.here < self._sound_to:
+            return True
+        if not source.may_rewind:
+            return False
         mark = source.mark()
         try:
             if (yield from source.read_while(STATEMENT_END)) and (yield from source.peek(1)) in ("", "\n"):
@@ -189,15 +197,20 @@ class CodeCallReader:
             if (yield from next_token(source)) is not None or (yield from source.peek(3)) == "```":
                 return True
             line = yield from source.read_line()
+            end = source.here
         finally:
             source.return_to(mark)
-        return self._can_read(line)
+        is_sound = self._can_read(line)
+        if is_sound and is_first_reading:
+            self._sound_to = end
+        return is_sound
 
     def _can_read(self, line: str) -> bool:
         """Whether a line consists of statements that can be read."""
-        source = Source.hold_whole(line + "\n")
+        source = self._source.open_inner(line + "\n")
         cursor = Cursor(source, self._cursor.keys)
         statements = StatementReader(cursor)
+        statements.begin(python=self._statements is not None and self._statements.python)
         try:
             while run_to_end(statements.read_line()) is not None:
                 pass
@@ -252,7 +265,7 @@ class CodeCallReader:
     def find_called_tool(self, raw: str) -> str | None:
         """Return the first tool that a piece of code calls, as far as names and parentheses tell."""
         for match in CALLED_NAME.finditer(raw[:2000]):
-            if not BEFORE_DEFINED_NAME.search(raw[: match.start()]) and (tool := self._emitter.names.resolve(match[1])):
+            if not match[1] and (tool := self._emitter.names.resolve(match[2])):
                 return tool
         return None
 

@@ -7,7 +7,7 @@ is one repair tier and one stack of brackets, and no reader copies them from ano
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import ReadError, Reading, Source
 from toolspeak.reading.trace import Trace
 from toolspeak.values.events import Repair
 
@@ -24,14 +24,6 @@ forgotten."""
 
 UNESCAPED: tuple[str, int] = ("unescaped", -1)
 """The repair that takes quotes and line ends for the content of strings, wherever they are."""
-
-
-class ReadError(Exception):
-    """The text is not a value, a call or a statement that can be read. `hint` tells a model what to write instead."""
-
-    def __init__(self, reason: str, hint: str = "") -> None:
-        super().__init__(reason, hint)
-        self.reason, self.hint = reason, hint
 
 
 class Truncated(ReadError):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from toolspeak.reading.cursor import UNESCAPED, Ambiguous, Cursor, QuoteRole, ReadError, Truncated
 from toolspeak.reading.forms import INLINE_FIRST_CHARS, next_token
-from toolspeak.reading.source import Reading, Source, run_to_end
+from toolspeak.reading.source import Reading, run_to_end
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.frozen import frozen
 
@@ -34,8 +34,7 @@ NAMED_CALL = re.compile(r"(?:>>>)?[\w.:\-]+\s*\{\s*[\"'}]")
 NAME_LOOKAHEAD_CHARS = 80
 
 QUOTE = re.compile("[\"'`]")
-STRING_END = re.compile(r"[\"'`][^)\]}]*[)\]}]")
-"""A quote that could end a string of an earlier call: the brackets of that call are closed somewhere after it."""
+CLOSING_BRACKET = re.compile(r"[)\]}]")
 
 BLOCK_TEXT = re.compile(rf"[^`~{re.escape(''.join(sorted(INLINE_FIRST_CHARS)))}]*")
 
@@ -197,7 +196,6 @@ class CallDoubt:
         while True:
             if not source.may_rewind:
                 raise Ambiguous
-            source.rewound += len(text)
             attempts.begin()
             reading = self._attempt(text, attempts)
             if reading is not None and not any(other.beats(reading) for other in found):
@@ -210,7 +208,7 @@ class CallDoubt:
 
     def _attempt(self, text: str, attempts: Attempts) -> CallReading | None:
         """Return one reading of the text; None if it cannot be read so."""
-        source = Source.hold_whole(text)
+        source = self._cursor.source.open_inner(text)
         cursor = Cursor(source, self._cursor.keys)
         cursor.announced, cursor.block_end = self._cursor.announced, self._cursor.block_end
         cursor.choose = attempts.choose
@@ -291,13 +289,19 @@ def is_call_settled(cursor: Cursor, *, in_list: bool = False) -> Reading[bool]:
 
 
 def may_end_later(cursor: Cursor, start: int) -> Reading[bool]:
-    """Whether a string before `start` could end in the rest of the block. `start` must be marked in the source."""
+    """Whether a string before `start` could end in the rest of the block. `start` must be marked in the source.
+
+    It could if there is a quote, and after it a bracket that closes those of its call.
+    """
     source = cursor.source
+    if not source.may_rewind:
+        return True
     mark = source.mark()
     yield from skip_block(cursor)
-    found = STRING_END.search(source.since(start)) is not None
+    rest = source.since(start)
     source.return_to(mark)
-    return found
+    quote = QUOTE.search(rest)
+    return quote is not None and CLOSING_BRACKET.search(rest, quote.end()) is not None
 
 
 def _can_read_value(cursor: Cursor) -> Reading[bool]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from toolspeak.reading.names import Names
+from toolspeak.reading.source import Source
 from toolspeak.reading.trace import MADE_UP_REASON, ReadingRule, Refusal, Trace
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.coercion import coerce, coerce_arguments
@@ -145,24 +146,36 @@ class EventEmitter:
         has_call: Whether the message holds a call so far.
         held_was_shown: Whether the text that was held back last has been emitted.
         muted: Whether the model has made up a result. The calls that follow it depend on fiction and are dropped.
+        emitted_to: The place up to which the message has been emitted, or dropped on purpose.
         trace: Where it is noted what was read as what; None if nobody asks.
     """
 
     def __init__(
-        self, specs: dict[str, ToolSpec], names: Names, *, strict: bool, prefix: str, trace: Trace | None = None
+        self,
+        specs: dict[str, ToolSpec],
+        names: Names,
+        source: Source,
+        *,
+        strict: bool,
+        prefix: str,
+        trace: Trace | None = None,
     ) -> None:
         self.specs = specs
         self.names = names
         self.events: list[Event] = []
         self.has_call = False
         self.muted = False
+        self.emitted_to = 0
         self.trace = trace
+        self._source = source
+        self._open_call: StartedCall | None = None
         self._strict = strict
         self._prefix = prefix
         self.held_was_shown = False
         self._count = 0
         self._held = ""
         self._paused_at: int | None = None
+        self._paused_place = 0
 
     def take_events(self) -> list[Event]:
         """Hand out the events so far, but none since a pause."""
@@ -176,6 +189,7 @@ class EventEmitter:
     def pause(self) -> None:
         """Keep the events that follow until `resume`: they may have to be dropped."""
         self._paused_at = len(self.events)
+        self._paused_place = self._source.here
         if self.trace is not None:
             self.trace.pause()
 
@@ -186,6 +200,8 @@ class EventEmitter:
     def drop_paused(self) -> None:
         """Drop the events since `pause`."""
         del self.events[self._paused_at :]
+        self.emitted_to = self._paused_place
+        self._open_call = None
         if self.trace is not None:
             self.trace.drop_paused()
 
@@ -212,6 +228,7 @@ class EventEmitter:
             self.held_was_shown = self.held_was_shown or bool(self._held)
             self.events.append(TextDelta(text=self._held + text))
             self._held = ""
+            self.emitted_to = self._source.here
 
     def _trace_text(self, trace: Trace, text: str) -> None:
         kind = "made_up" if self.muted else "prose"
@@ -224,6 +241,7 @@ class EventEmitter:
             if self.trace is not None:
                 self.trace.add_text("thinking", text)
             self.events.append(ThinkingDelta(text=text))
+            self.emitted_to = self._source.here
 
     def emit_said_in_thought(self, token: str) -> None:
         """Emit that everything before a lone closing tag, which has just been read, was reasoning."""
@@ -238,6 +256,7 @@ class EventEmitter:
         call = StartedCall(self, self.specs[tool], self._next_id())
         if self.trace is not None:
             self.trace.start_call(call.id)
+        self._open_call = call
         if not self.muted:
             self.events.append(CallStarted(call_id=call.id, name=tool))
         return call
@@ -245,6 +264,7 @@ class EventEmitter:
     def emit_malformed(self, name: str | None, raw: str, reason: str, hint: str = "", call_id: str = "") -> None:
         """Emit that `raw` was meant as a call and cannot be read as one."""
         self._held = ""
+        self._end_call()
         if self.trace is not None:
             kind = "dropped" if self.muted else "malformed"
             self.trace.refuse(kind, Refusal(name=name, reason=reason, hint=hint), call_id)
@@ -261,6 +281,7 @@ class EventEmitter:
 
     def emit_ready(self, call: "StartedCall", arguments: dict[str, Any], repair: Repair) -> str:
         """Emit that a call is complete, and return its id; "" if the call may not run."""
+        self._end_call()
         if self.muted:
             if self.trace is not None:
                 self.trace.refuse("dropped", Refusal(name=call.spec.name, reason=MADE_UP_REASON), call.id)
@@ -291,6 +312,19 @@ class EventEmitter:
         """Note in the trace a name that stands where the name of a tool should."""
         if self.trace is not None:
             self.trace.note_unknown_tool(name)
+
+    def break_off(self) -> None:
+        """Emit what was read and not emitted, where the reading of calls is broken off: a call that began, or words."""
+        call, self._held = self._open_call, ""
+        raw = self._source.recover(self.emitted_to)
+        if call is not None:
+            call.fail(raw, "the message takes too much work to read", "Write the call again, alone and in plain form.")
+        else:
+            self.emit_text(raw)
+
+    def _end_call(self) -> None:
+        self._open_call = None
+        self.emitted_to = self._source.here
 
     def _next_id(self) -> str:
         self._count += 1

@@ -1,7 +1,9 @@
 """Forms in which a message has parts: ReAct, messages with headers (harmony, Muse Glimmer), reasoning and answers.
 
 Only what a header addresses to a tool is a call. What is addressed to the model itself is reasoning; in it and in what
-is addressed to the user, nothing is a call.
+is addressed to the user, nothing is a call. Text for the user goes on up to the token that ends it: a header inside is
+one that the model shows to the user. Reasoning also ends at the next header, since models forget its last token, unless
+a quotation mark stands before that header.
 """
 
 import re
@@ -32,6 +34,7 @@ BARE_HEADER = re.compile(
 SENDER = re.compile(r"<\|start\|>(?![ \t]*(?:assistant\b|to=))")
 """The beginning of a header whose sender is not the model."""
 
+QUOTES = frozenset("\"'`“‘«„")
 RECIPIENT = re.compile(r"to=([\w.\-:]+)")
 MESSAGE_ENDS = frozenset({"<|end|>", "<|return|>", "<|call|>", "<|eom|>", "<|eot|>"})
 
@@ -142,9 +145,9 @@ class ProtocolReader:
             self._source.pos += len(token)
             self._prose.start_line()
 
-    def read_answer(self, ends: frozenset[str]) -> Reading[None]:
+    def read_answer(self, ends: frozenset[str], *, headers: bool = True) -> Reading[None]:
         """Read text for the user up to a token that ends it, or to the next header. Nothing in that text is a call."""
-        yield from self._read_inert(ends, self._prose.show, headers=True)
+        yield from self._read_inert(ends, self._prose.show, headers=headers)
         self._prose.start_line()
 
     def _read_inert(self, ends: frozenset[str], emit: Callable[[str], None], *, headers: bool = False) -> Reading[str]:
@@ -157,12 +160,14 @@ class ProtocolReader:
         """
         source = self._source
         first_chars = re.compile(f"[{re.escape(''.join({end[0] for end in ends}))}]")
+        last = ""  # the last character of the text
         while True:
             stop = first_chars.search(source.text, source.pos)
             end = stop.start() if stop else len(source.text)
             text = source.text[source.pos : end]
             source.pos = end
             emit(text)
+            last = text[-1:] or last
             if stop is None:
                 if source.ended:
                     return ""
@@ -171,12 +176,14 @@ class ProtocolReader:
             token = yield from next_token(source)
             if token is not None and token[1].lower() in ends:
                 return token[1]
-            if headers and token is not None and token[0] == "header" and (yield from self._match_header()):
+            may_be_header = headers and token is not None and token[0] == "header" and last not in QUOTES
+            if token is not None and may_be_header and (yield from self._match_header()):
                 return token[1]
             if (yield from source.is_at_end()):
                 return ""
             source.pos += 1
-            emit(source.text[source.pos - 1])
+            last = source.text[source.pos - 1]
+            emit(last)
 
     # Messages with headers
 
@@ -224,7 +231,7 @@ class ProtocolReader:
             self._emitter.muted = self._emitter.muted or self._emitter.has_call
             yield from self._read_inert(MESSAGE_ENDS, lambda _: None, headers=True)
         elif name == "user":
-            yield from self.read_answer(MESSAGE_ENDS)
+            yield from self.read_answer(MESSAGE_ENDS, headers=False)
         elif name == "self" or (name in ("", "assistant") and "analysis" in header):
             yield from self._read_inert(MESSAGE_ENDS, self._emitter.emit_thinking, headers=True)
         elif name not in ("", "assistant"):

@@ -32,7 +32,7 @@ from toolspeak.reading.forms import (
 from toolspeak.reading.names import Names, index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Budget, OutOfBudget, Reading, Source
 from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.trace import Trace
 from toolspeak.values.events import ENDED_WELL, Event, FinishReason, TextDelta
@@ -149,6 +149,8 @@ class Reader:
         announced_only: bool = False,
         shows_first_word: bool = False,
         trace: Trace | None = None,
+        budget: Budget | None = None,
+        is_excerpt: bool = False,
     ) -> None:
         """Prepare to read.
 
@@ -160,12 +162,16 @@ class Reader:
             announced_only: Read only calls that the token of a model family announces.
             shows_first_word: Show the first word at once if it can only be that of a sentence (`FirstWord`).
             trace: Where to note what is read as what.
+            budget: What counts the work of reading; None to make one, since the message begins here.
+            is_excerpt: Whether the text is a part of one that was read before, so that it allows no more work.
         """
         by_name = {spec.name: spec for spec in specs}
-        self._source = Source()
+        self._source = Source(budget or Budget(), is_inner=is_excerpt)
         if trace is not None:
             trace.attach(self._source)
-        self._emitter = EventEmitter(by_name, index_names(tuple(by_name)), strict=strict, prefix=prefix, trace=trace)
+        self._emitter = EventEmitter(
+            by_name, index_names(tuple(by_name)), self._source, strict=strict, prefix=prefix, trace=trace
+        )
         self._calls = CallReader(self._source, self._emitter)
         self._prose = ProseEmitter(self._source, self._emitter)
         self._fences = FencedCallReader(self._prose, self._calls)
@@ -194,6 +200,11 @@ class Reader:
         self._source.feed(text)
         return self._merge_first_word(text, self._advance())
 
+    @property
+    def budget(self) -> Budget:
+        """What counts the work of reading the message."""
+        return self._source.budget
+
     def skip_prose(self, line: str, count: int) -> None:
         """Begin after prose that somebody else has shown: `count` characters, the last of them those of `line`."""
         self._prose.line = line
@@ -217,11 +228,13 @@ class Reader:
         self._in_prose = False
         if self._skipped:
             self._source.skip(self._skipped)
+            self._emitter.emitted_to = self._source.here
             self._skipped = 0
         try:
             next(self._reading, None)
-        except RecursionError:
-            # Nested beyond all reason. The text that was read is lost; the rest is shown as it is.
+        except (OutOfBudget, RecursionError):
+            # It takes too much work, or is nested beyond all reason. What was emitted stays, and the rest is words.
+            self._emitter.break_off()
             self._reading = self._show_all()
             next(self._reading, None)
         return self._emitter.take_events()

@@ -4,8 +4,15 @@ Readers are generators: they `yield` when they need text that has not arrived ye
 reads as if the whole text lay before it, and the size of the chunks cannot make a difference.
 
 Text is dropped as it is read. From the first mark on it is kept, in pieces that are joined once, so that reading stays
-linear however small the chunks are. What is read twice, because a reader went back, is counted: a reader that only
-hopes for a call asks `may_rewind` before it tries.
+linear however small the chunks are.
+
+**One `Budget` bounds the work of one message**, whatever forms are nested in it. It is made where a message begins to
+be read, and reaches every reader through its source: a text inside the message (the value of a tag, the rest of a line,
+a call that is tried in another way) is read from an inner source with the same budget (`Source.open_inner`). No reader
+makes a budget of its own. What is read more than once is counted. A reader that only hopes for a call, or would try
+another reading, asks `may_rewind` first, and takes the text for words or refuses the call if the answer is no. So calls
+that were complete before stay. Should a reader go back without asking, and far beyond what is allowed, `OutOfBudget`
+ends the reading of calls: the rest of the message is words.
 """
 
 import re
@@ -17,11 +24,132 @@ T = TypeVar("T")
 Reading: TypeAlias = Generator[None, None, T]
 """The reading of a `T`: yields when it needs more text, returns the `T`."""
 
-FREE_REWOUND_CHARS, REWOUND_PER_CHAR = 100_000, 10
+FREE_REWOUND_CHARS, REWOUND_PER_CHAR = 30_000, 10
 """Characters over which readers may go back: in any message, and in addition for each character that was read."""
+
+INNER_SOURCE_CHARS = 32
+"""Characters that an inner source counts besides its text: its readers have to be built."""
 
 MAX_TAG_CHARS = 64
 """How far ahead the end of a tag is looked for."""
+
+
+class ReadError(Exception):
+    """The text is not a value, a call or a statement that can be read. `hint` tells a model what to write instead."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason, hint)
+        self.reason, self.hint = reason, hint
+
+
+class OutOfBudget(Exception):
+    """Reading the message takes far more work than its length allows."""
+
+
+MIN_UNITS = 200_000
+"""What code may compute whatever its length."""
+
+UNITS_PER_CHAR = 20
+"""What each character of code allows in addition."""
+
+ITEMS_PER_STEP = 16
+"""Characters or items that are copied in one step."""
+
+CALL_UNITS = 40
+"""What a call counts besides its arguments. A call that is written out has brought more: `f()` and its line end."""
+
+MAX_STATEMENTS, CHARS_PER_STATEMENT = 2_000, 16
+"""Statements that are followed in any message, and the characters of code that allow one more."""
+
+
+class Budget:
+    """Counts the work of reading one message, against limits that grow with the message and with nothing else.
+
+    Attributes:
+        chars: Characters of the message that have been read.
+        rewound: Characters that were read again: readers went back over them, or read them from an inner source.
+        copied: Characters that were moved in memory while text arrived, or was taken out as a whole.
+        refusals: How often a reader did without a reading, or code without a value, since it would take too much.
+        limit: The units that code may compute: of steps, of characters given to calls, and of the size of one value.
+        steps: Expressions that were evaluated, nodes that were visited, and values that were copied.
+        emitted: Characters that code gave to calls, or that its calls were refused with.
+    """
+
+    __slots__ = (
+        "_is_refused", "_statements", "chars", "copied", "emitted", "limit", "refusals", "rewound", "steps"
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.chars = 0
+        self.rewound = 0
+        self.copied = 0
+        self.refusals = 0
+        self.limit = MIN_UNITS
+        self.steps = 0
+        self.emitted = 0
+        self._statements = 0
+        self._is_refused = False
+
+    @property
+    def may_rewind(self) -> bool:
+        """Whether text may still be read again. A reader that is told no does without."""
+        if self.rewound <= FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.chars:
+            return True
+        self.refusals += 1
+        return False
+
+    def count_rewound(self, chars: int) -> None:
+        """Count characters that are read again. Raises `OutOfBudget` at twice what is allowed."""
+        self.rewound += chars
+        if self.rewound > 2 * (FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.chars) + chars:
+            self.refusals += 1
+            raise OutOfBudget
+
+    # What code computes
+
+    def extend(self, chars: int) -> None:
+        """Allow more, since this many characters of code were read."""
+        self.limit += UNITS_PER_CHAR * chars
+
+    def count_statement(self) -> None:
+        """Count a statement that is followed. Like `count_steps`, raises `ReadError` if the code does too much."""
+        self._statements += 1
+        code_chars = (self.limit - MIN_UNITS) // UNITS_PER_CHAR
+        if self._is_refused or self._statements > MAX_STATEMENTS + code_chars // CHARS_PER_STATEMENT:
+            raise self._refuse()
+
+    def count_steps(self, count: int = 1) -> None:
+        self.steps += count
+        if self.steps > self.limit:
+            raise self._refuse()
+
+    def can_build(self, size: int) -> bool:
+        """Whether a value of `size` characters or items may be built; counts the steps for it if so."""
+        steps = size // ITEMS_PER_STEP
+        if size > self.limit or self.steps + steps > self.limit:
+            self.refusals += 1
+            return False
+        self.steps += steps
+        return True
+
+    def can_emit(self, chars: int) -> bool:
+        """Whether a call may be given this many more characters; counts them if so."""
+        if self.emitted + chars + CALL_UNITS > self.limit:
+            self.refusals += 1
+            return False
+        self.emitted += chars + CALL_UNITS
+        return True
+
+    def count_refusal(self, chars: int) -> None:
+        """Count a call that is refused with this many characters of code and of reason; raises as the others do."""
+        if not self.can_emit(chars):
+            raise self._refuse()
+
+    def _refuse(self) -> ReadError:
+        """Return the error for code that does too much. Whatever code follows is refused with it too."""
+        self._is_refused = True
+        self.refusals += 1
+        return ReadError("the code does too much", "Write the calls out, one per line.")
 
 
 def run_to_end(reading: Reading[T]) -> T:
@@ -41,18 +169,27 @@ class Source:
         pos: The index in `text` up to which it has been read.
         ended: Whether no more text will come.
         ended_well: Whether the text ended by itself, so that missing closers may be supplied.
-        rewound: The number of characters over which readers went back.
+        budget: What counts the work of reading the message that the text belongs to.
         awaited: What the reader waits for: text without it need only be held. None if every text matters.
     """
 
-    __slots__ = ("_base", "_held", "_kept", "_marks", "awaited", "ended", "ended_well", "pos", "rewound", "text")
+    __slots__ = (
+        "_base", "_counted", "_held", "_kept", "_marks", "awaited", "budget", "ended", "ended_well", "pos", "text",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget, *, is_inner: bool = False) -> None:
+        """Prepare for text.
+
+        Args:
+            budget: What counts the work.
+            is_inner: Whether the text was read before, so that it allows no more work.
+        """
         self.text = ""
         self.pos = 0
         self.ended = False
         self.ended_well = True
-        self.rewound = 0
+        self.budget = budget
+        self._counted: int | None = None if is_inner else 0  # how many characters the budget knows to be read
         self.awaited: re.Pattern[str] | None = None
         self._base = 0
         self._held: list[str] = []
@@ -61,8 +198,17 @@ class Source:
 
     @classmethod
     def hold_whole(cls, text: str) -> "Source":
-        """Return a source with a text that is all there."""
-        source = cls()
+        """Return a source with a message that is all there, and a budget for it."""
+        source = cls(Budget())
+        source.text = text
+        source.ended = True
+        return source
+
+    def open_inner(self, text: str) -> "Source":
+        """Return a source with a whole text that was taken from this one, to read it again. It has the same budget."""
+        self._count_read()
+        self.budget.count_rewound(len(text) + INNER_SOURCE_CHARS)
+        source = Source(self.budget, is_inner=True)
         source.text = text
         source.ended = True
         return source
@@ -75,11 +221,14 @@ class Source:
         if self.pos:
             if self._marks:
                 self._kept.append(self.text[: self.pos])
+            elif self._kept:
+                self._kept.clear()
             self._base += self.pos
             self.text = self.text[self.pos :] + chunk
             self.pos = 0
         else:
             self.text += chunk
+        self.budget.copied += len(self.text)
 
     def hold(self, chunk: str) -> None:
         """Keep text that has arrived and does not have what the reader waits for; `feed` adds it."""
@@ -87,6 +236,7 @@ class Source:
 
     def skip(self, count: int) -> None:
         """Count text that arrived and was read elsewhere; all text before it has been read."""
+        self._kept.clear()
         self._base += count
 
     @property
@@ -108,16 +258,23 @@ class Source:
     def since(self, mark: int) -> str:
         """Return the text from a mark to here."""
         length = self.here - mark
+        self.budget.copied += length
         if length <= self.pos:
             return self.text[self.pos - length : self.pos]
         taken = self._take_kept(length - self.pos)
         self._kept.append(taken)
         return taken + self.text[: self.pos]
 
+    def recover(self, place: int) -> str:
+        """Return the text from a place to here, as far as it is still held: for a reading that was broken off."""
+        held = self.pos + sum(map(len, self._kept))
+        return self.since(max(place, self.here - held))
+
     def rewind(self, mark: int) -> None:
         """Go back to a mark."""
         length = self.here - mark
-        self.rewound += length
+        self._count_read()
+        self.budget.count_rewound(length)
         if length <= self.pos:
             self.pos -= length
             return
@@ -132,8 +289,15 @@ class Source:
 
     @property
     def may_rewind(self) -> bool:
-        """Whether readers may still go back over text: reading must stay linear in the text."""
-        return self.rewound <= FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.here
+        """Whether readers may still go back over text: reading must stay linear in the message."""
+        self._count_read()
+        return self.budget.may_rewind
+
+    def _count_read(self) -> None:
+        """Tell the budget how far the message has been read. What an inner source has was read before."""
+        if self._counted is not None and self.here > self._counted:
+            self.budget.chars += self.here - self._counted
+            self._counted = self.here
 
     def _take_kept(self, count: int) -> str:
         """Remove the last `count` characters of the text that is kept, and return them."""

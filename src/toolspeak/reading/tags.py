@@ -16,7 +16,7 @@ from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
-from toolspeak.reading.source import Reading, Source, run_to_end
+from toolspeak.reading.source import Reading, run_to_end
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.coercion import coerce
@@ -256,9 +256,7 @@ class TagReader:
             key = _name_of(parameter)
             closing = f"</{parameter[1]}>"
             text = yield from self._read_text(parameter[1], names - arguments.keys(), marked=marked)
-            self._add(
-                arguments, key, read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
-            )
+            self._add(arguments, key, read_whole(text, self.cursor, text) if 'string="false"' in attributes else text)
             yield from self.values.skip_space()
             if marked:
                 yield from source.read_while(MARKS_OR_BLANKS)
@@ -378,7 +376,7 @@ class TagReader:
                 continue
             wanted = properties.get(key, {})
             if wanted.get("type") in ("array", "object") or key not in properties:
-                arguments[key] = read_whole(text, self.cursor.keys, text)
+                arguments[key] = read_whole(text, self.cursor, text)
             elif text != text.strip(BLANKS_AND_QUOTES) and not is_valid(coerce(text, wanted, schema), wanted, schema):
                 arguments[key] = _unquote(text)
         self.emitter.start_call(tool).finish(arguments, self.cursor.tier)
@@ -390,16 +388,16 @@ def reread_object(cursor: Cursor) -> Reading[Any]:
     return ValueReader(cursor).read_object()
 
 
-def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
+def read_whole(text: str, within: Cursor, otherwise: Any = None) -> Any:
     """Read a value from a whole text.
 
     Args:
         text: The text, with nothing after the value.
-        keys: The parameters of all tools, by which doubtful strings are decided.
+        within: The cursor of the call that holds the text.
         otherwise: What to return if the text is no value; without it, a `ReadError` is raised.
     """
-    source = Source.hold_whole(text)
-    cursor = Cursor(source, keys)
+    source = within.source.open_inner(text)
+    cursor = Cursor(source, within.keys)
     doubt = CallDoubt(
         cursor,
         0,
@@ -498,14 +496,14 @@ class SectionReader:
                 raise Truncated
             yield from source.read_while(BLANKS)
             if section == "json":
-                given = read_whole(text, self._cursor.keys)
+                given = read_whole(text, self._cursor)
                 if not isinstance(given, dict):
                     raise ReadError("its arguments are not an object")
                 arguments |= cast("dict[str, Any]", given)
             elif attributes.get("type", "string") == "string":
                 arguments[attributes.get("key", "")] = text
             else:
-                arguments[attributes.get("key", "")] = read_whole(text, self._cursor.keys, text)
+                arguments[attributes.get("key", "")] = read_whole(text, self._cursor, text)
         source.pos += len("<|close|>call<|sep|>")
         tool = self._emitter.names.resolve(name)
         if tool is None:

@@ -123,7 +123,7 @@ class Trace:
     """Notes of one reading. `Reader` fills it; `spans` gives the result when the message has been read."""
 
     def __init__(self) -> None:
-        self._source = Source()
+        self._source = Source.hold_whole("")  # until the reader attaches its own
         self._notes: list[MessageSpan | _EmittedText] = []
         self._paused_at = 0
         self._begin = 0

@@ -1,7 +1,9 @@
 """`Agent`: a model, its tools, and the loop between them."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
@@ -23,6 +25,7 @@ from toolspeak.run.inputs import (
     Choice,
     System,
     ToolChooser,
+    ToolErrorChoice,
     TracerOption,
     build_approvals,
     build_choice,
@@ -39,6 +42,7 @@ from toolspeak.run.inputs import (
     check_system,
     check_timeout,
     check_tool_budget,
+    check_tool_error_choice,
     check_tracer,
     choose_run_tools,
     find_start,
@@ -51,6 +55,7 @@ from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, RunO
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
@@ -62,6 +67,16 @@ if TYPE_CHECKING:
 
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
+
+_overrides: "ContextVar[Mapping[Agent[Any], Agent[Any]]]" = ContextVar("_overrides", default={})  # noqa: B039 (never changed)
+"""The agents that run instead of others, inside `Agent.override`."""
+
+
+class AgentChanges(AgentOptions, total=False):
+    """What `Agent.replace` and `Agent.override` can change: all that `Agent` takes but the type of the answer."""
+
+    model: Models
+    tools: Tools
 
 
 class Agent(BaseAgent[T_co]):
@@ -119,6 +134,7 @@ class Agent(BaseAgent[T_co]):
         summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        on_tool_error: ToolErrorChoice | None = None,
         tool_budget: int | None = None,
         code: bool | SandboxLimits = False,
         tracer: TracerOption = None,
@@ -150,6 +166,9 @@ class Agent(BaseAgent[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            on_tool_error: What an exception in a tool does, other than a `ToolError`: `"tell"` tells the model, and the
+                run goes on; `"raise"` ends the run with it. By default the model object decides: a `ScriptedModel`
+                raises, all others tell.
             tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
                 many for it, the model is shown those that the prompt may be about, and finds the others.
             code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
@@ -173,6 +192,28 @@ class Agent(BaseAgent[T_co]):
         self._token_rates = TokenRates()
         self.tool_timeout, self.tool_budget = check_timeout(tool_timeout), check_tool_budget(tool_budget)
         self.code, self.tracing = check_code(code), check_tracer(tracer)
+        self.on_tool_error = check_tool_error_choice(on_tool_error, self.model)
+        self._given: dict[str, Any] = {
+            "model": self.models,
+            "tools": self._tools,
+            "output": output,
+            "dialect": dialect,
+            "system": system,
+            "choose_tools": choose_tools,
+            "tool_choice": tool_choice,
+            "parallel_tool_calls": parallel_tool_calls,
+            "limits": limits,
+            "sampling": sampling,
+            "approve": approve,
+            "summarize": summarize,
+            "deps": deps,
+            "tool_timeout": tool_timeout,
+            "on_tool_error": on_tool_error,
+            "tool_budget": tool_budget,
+            "code": code,
+            "tracer": tracer,
+            "settings": settings,
+        }
 
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
@@ -201,6 +242,39 @@ class Agent(BaseAgent[T_co]):
         """
         return await self._dialects.choose()
 
+    def replace(self, **changes: Unpack[AgentChanges]) -> "Agent[T_co]":
+        """Return an agent like this one, but for what is given. MCP servers that have started are shared.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, says
+            >>> agent = Agent(ScriptedModel([says("Hello.")]), system="Be short.")
+            >>> agent.replace(model=ScriptedModel([says("Hi.")])).run("Greet me.").text
+            'Hi.'
+        """
+        options: dict[str, Any] = {**self._given, **changes}
+        return cast("Agent[T_co]", Agent(**options))
+
+    @contextmanager
+    def override(self, **changes: Unpack[AgentChanges]) -> "Generator[Agent[T_co]]":
+        """Let `replace(**changes)` run wherever this agent is asked inside the `with` block.
+
+        It is for tests of programs that keep an agent in a module. Runs that began before, and other threads and tasks
+        that did, are not changed.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, says
+            >>> agent = Agent("openai:gpt-5.1")
+            >>> with agent.override(model=ScriptedModel([says("Hi.")])):
+            ...     agent.run("Greet me.").text
+            'Hi.'
+        """
+        other = self.replace(**changes)
+        token = _overrides.set({**_overrides.get(), self: other})
+        try:
+            yield other
+        finally:
+            _overrides.reset(token)
+
     def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
         return Chat(self, messages, compacted)
@@ -212,7 +286,7 @@ class Agent(BaseAgent[T_co]):
         *,
         prompt: Callable[..., Any] | None = None,
         effect: Effect = "idempotent",
-        approve: bool = False,
+        approve: bool | ApprovalRule = False,
         timeout: float | None = SUB_AGENT_TIMEOUT_SECONDS,
     ) -> Tool[..., Any]:
         """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
@@ -240,7 +314,7 @@ class Agent(BaseAgent[T_co]):
         """
         return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
 
-    def as_handoff(self, name: str, description: str = "", *, approve: bool = False) -> Tool[..., Any]:
+    def as_handoff(self, name: str, description: str = "", *, approve: bool | ApprovalRule = False) -> Tool[..., Any]:
         """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
 
         This agent goes on with its own models, system prompt and tools. The limits and the type of the answer stay
@@ -263,6 +337,8 @@ class Agent(BaseAgent[T_co]):
 
     async def build_speaker(self, context: Context[Any], run: CallingRun, handed: HandedOver | None = None) -> Speaker:
         """Build what lets this agent go on with the conversation of a run."""
+        if (other := _overrides.get().get(self)) is not None:
+            return await other.build_speaker(context, run, handed)
         started, state = run.state.run, run.state
         if started is not None:
             check_prices(started.limits, self.models)
@@ -284,6 +360,8 @@ class Agent(BaseAgent[T_co]):
         `choose_tools` if they are functions) is asked for when the run begins, within `Limits.seconds`.
         """
         check_options(options, RunOptions)
+        if (other := self._find_other(options)) is not None:
+            return other.prepare(prompt, {**options, "model": None}, **setup)
         answer, fixed = self._find_answer(setup), self._fixed_tools
         durability = setup.get("durability")
         messages = build_conversation(self.system, options.get("messages", ()), prompt)
@@ -314,7 +392,7 @@ class Agent(BaseAgent[T_co]):
                 model=self.model.name,
                 dialect=dialect.name,
                 in_text=dialect.in_text,
-                has_approver=self._find_approver(setup) is not None,
+                has_approver=self._find_approver(options, setup) is not None,
                 messages=opening,
                 choice=self._first_choice(options, offered if self.code else toolbox, answer) if has_tools else AUTO,
                 parallel=self.parallel_tool_calls,
@@ -333,6 +411,8 @@ class Agent(BaseAgent[T_co]):
     def prepare_resume(self, facts: Facts, options: ResumeOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         check_options(options, ResumeOptions)
+        if (other := self._find_other(options)) is not None:
+            return other.prepare_resume(facts, {**options, "model": None}, **setup)
         answer, durability = self._find_answer(setup), setup.get("durability")
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
@@ -361,13 +441,18 @@ class Agent(BaseAgent[T_co]):
 
         return AgentRun(begin, answer, setup.get("output_optional", False), facts=facts, on_end=setup.get("on_end"))
 
+    def _find_other(self, options: RunOptions | ResumeOptions) -> "Agent[T_co] | None":
+        """Return the agent that runs instead of this one: where it is overridden, or with the model of a run."""
+        other, model = _overrides.get().get(self), options.get("model")
+        return other if model is None else (other or self).replace(model=model)
+
     def _find_answer(self, setup: RunSetup) -> Output | None:
         """Return the typed answer of a run: the one that the run was given, or the agent's own."""
         return self._answer if (output := setup.get("output")) is None else Output(output)
 
-    def _find_approver(self, setup: RunSetup) -> Approver | None:
-        outer = setup.get("outer")
-        return outer.approve if self.approve is None and outer is not None else self.approve
+    def _find_approver(self, options: RunOptions | ResumeOptions, setup: RunSetup) -> Approver | None:
+        approve, outer = options.get("approve") or self.approve, setup.get("outer")
+        return outer.approve if approve is None and outer is not None else approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         return self.deps if (deps := options.get("deps")) is None else deps
@@ -391,7 +476,7 @@ class Agent(BaseAgent[T_co]):
         trace, deps, approve = (
             begin_trace(self.tracing, outer, facts),
             self._find_deps(options),
-            self._find_approver(setup),
+            self._find_approver(options, setup),
         )
         return Driver(
             self._make_speaker(run_id, toolbox, dialect, deps, approve, watched),
@@ -417,4 +502,5 @@ class Agent(BaseAgent[T_co]):
             Compactor(self._token_rates, self.summarize),
             approve,
             streams=watched or gains,
+            raises_tool_errors=self.on_tool_error == "raise",
         )

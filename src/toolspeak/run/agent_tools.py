@@ -12,6 +12,7 @@ from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
     from toolspeak.mcp.server_tools import ServerTools
+    from toolspeak.settings.resolver import Listing
 
 ToolSource: TypeAlias = Union["ServerTools", ModuleType, Path, str]
 """Where tools are: a module, package, file or folder, or MCP servers (`"mcp:npx some-server"`, `"mcp.json"`)."""
@@ -55,21 +56,26 @@ class AgentTools:
         return self.load()
 
 
-def collect_tools(tools: Tools) -> AgentTools:
-    """Collect tools from what an agent was given. Places are searched, and no server is started."""
+def collect_tools(tools: Tools | AgentTools, listing: "Listing | None" = None) -> AgentTools:
+    """Collect tools from what an agent was given. Places are searched, and no server is started.
+
+    Of a project's folder, only the files of `listing` are loaded.
+    """
+    if isinstance(tools, AgentTools):
+        return tools
     if isinstance(tools, Toolbox):
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
         return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
-    return _search_sources(tools)
+    return _search_sources(tools, listing)
 
 
-def _search_sources(tools: Tools) -> AgentTools:
+def _search_sources(tools: Tools, listing: "Listing | None") -> AgentTools:
     """Collect tools from modules, files and folders, and from MCP servers, with what is imported only for these."""
-    from toolspeak.mcp.config import is_server_target, read_target
+    from toolspeak.mcp.config import distrust_compiled_files, is_server_target, read_target
     from toolspeak.mcp.server_tools import ServerTools
     from toolspeak.mcp.user_servers import build_server_tools
-    from toolspeak.tools.discovery import discover
+    from toolspeak.tools.discovery import discover_listed
 
     if isinstance(tools, ModuleType | Path | str | ServerTools):
         tools = [tools]
@@ -86,9 +92,12 @@ def _search_sources(tools: Tools) -> AgentTools:
         if isinstance(each, ServerTools):
             servers.append(each)
         elif isinstance(each, Path | str) and is_server_target(each):
-            servers.append(build_server_tools(read_target(each)))
+            configs = read_target(each)
+            if listing is not None:
+                configs = [distrust_compiled_files(config) for config in configs]
+            servers.append(build_server_tools(configs))
         elif isinstance(each, ModuleType | Path | str):
-            boxes.append(discover(each))
+            boxes.append(discover_listed(each, listing))
             found += boxes[-1]
         else:
             found.append(as_tool(each))

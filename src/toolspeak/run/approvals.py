@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from toolspeak.execution import THREAD_POOL
 from toolspeak.execution.outcome import CallOutcome, Raised
 from toolspeak.loop.state import State, Turn
-from toolspeak.tools import Toolbox
+from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.values.codec import encode_argument
-from toolspeak.values.errors import RunPaused
+from toolspeak.values.errors import InvalidArguments, RunPaused, UsageError
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, ToolCall
@@ -24,8 +24,16 @@ Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
 
-Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
+Answer: TypeAlias = bool | str | Awaitable[bool | str]
+
+Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context[Any]], Answer]
+"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not.
+
+If it has a second parameter, that is the `Context` of the call, with the deps and the id of the run.
+"""
+
+BY_RULE = "the tool's own rule"
+"""Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
 
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 """A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
@@ -57,10 +65,47 @@ async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:
     return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value
 
 
-async def collect_approvals(calls: Sequence[ToolCall], approve: Approver, put: Callable[[ApprovalGiven], None]) -> None:
+async def ask_function(function: Callable[..., Any], call: ToolCall, context: Context[Any]) -> Any:
+    """Call a function that decides about a call, with the `Context` if it has a parameter for it."""
+    arguments = (call, context) if _takes_context(function) else (call,)
+    return await call_function(function, *arguments)
+
+
+def _takes_context(function: Callable[..., Any]) -> bool:
+    """Whether a function has a second parameter that must be given, or one named `context`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a built-in function without a signature
+        return False
+    by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return len(by_place) > 1 and (by_place[1].default is by_place[1].empty or by_place[1].name == "context")
+
+
+async def needs_approval(tool: Tool[..., Any], call: ToolCall, context: Context[Any]) -> bool:
+    """Ask the rule of a tool whether somebody must allow a call. A call with wrong arguments fails without that."""
+    if tool.approval_rule is None:
+        return True
+    try:
+        completed = ToolCall(id=call.id, name=call.name, arguments=tool.complete(call.arguments))
+    except InvalidArguments:
+        return False
+    answer = await ask_function(tool.approval_rule, completed, context)
+    if not isinstance(answer, bool):
+        raise UsageError(
+            f"{call.name}: the function of approve= returned {answer!r}; return True to ask somebody, or False"
+        )
+    return answer
+
+
+async def collect_approvals(
+    calls: Sequence[ToolCall],
+    approve: Approver,
+    build_context: Callable[[str], Context[Any]],
+    put: Callable[[ApprovalGiven], None],
+) -> None:
     """Ask about one call after the other, since a person may be asked, and put each answer into the inbox of a run."""
     for call in calls:
-        answer = await call_function(approve, call)
+        answer = await ask_function(approve, call, build_context(call.id))
         reason = answer if isinstance(answer, str) else ""
         put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
 
@@ -108,9 +153,10 @@ def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) ->
     changed = {
         each.id: each.move_to("waiting")
         for each in state.turn.calls.values()
-        if each.stage == "approved" and (fact := asked.get(each.id)) and fact.digest != _digest(fact.call, toolbox)
+        if each.stage == "approved"
+        and ((fact := asked.get(each.id)) is None or fact.digest != _digest(fact.call, toolbox))
     }
-    for call_id in changed:
+    for call_id in changed.keys() & asked.keys():  # the others were let run by the rule of their tool
         name = asked[call_id].call.name
         LOG.warning(
             "run %s: somebody is asked again, since %s has changed after its call was allowed", state.run_id, name

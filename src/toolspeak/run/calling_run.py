@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.loop import State
-from toolspeak.run.approvals import Approver, call_function
+from toolspeak.run.approvals import Approver, ask_function
 from toolspeak.run.barrier import CommitBarrier, Durability
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import DELTAS
@@ -49,6 +49,7 @@ class Speaker:
         compactor: Compacts the conversation when it becomes too long.
         approve: Asked about calls that need an approval; without it, the run pauses.
         streams: Whether messages are requested as streams.
+        raises_tool_errors: Whether the run ends with what a function raises, instead of telling the model.
         quotations: What finds quoted calls, by the names of dialects.
     """
 
@@ -57,6 +58,7 @@ class Speaker:
     compactor: "Compactor"
     approve: Approver | None
     streams: bool
+    raises_tool_errors: bool = False
     quotations: dict[str, "QuotationFinder"] = field(default_factory=dict[str, "QuotationFinder"])
 
     @property
@@ -125,8 +127,8 @@ class OuterCall(NamedTuple):
         if outer is None:
             return None
 
-        async def approve(call: ToolCall) -> bool | str:
-            return await call_function(outer, self.rename(call))
+        async def approve(call: ToolCall, context: Context[Any]) -> bool | str:
+            return await ask_function(outer, self.rename(call), context)
 
         return approve
 

@@ -4,17 +4,21 @@
 
 A chain does not change: every method returns a new one, so that chains can share a beginning. The result of a step is
 the `previous` of the next. `Chain` puts steps together, `ChainRun` takes them.
+
+A result keeps its origin in the prompts that it is filled into: the template is the program's, what `run(name=…)` gives
+is the user's, and `{previous}` is what it was before, a tool's or a model's words. So a page that a step has read is
+not taken for something that the user has said.
 """
 
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.execution.coroutines import is_pending, resolve_pending
-from toolspeak.loop import BrokenReference, resolve_references
+from toolspeak.loop import BrokenReference, find_words_origin, resolve_references
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
 from toolspeak.run.agent_tools import Tools, collect_tools
@@ -27,10 +31,11 @@ from toolspeak.run.run import AgentRun, Run
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Toolbox, output_text, output_value
 from toolspeak.values.errors import ToolError, UsageError
-from toolspeak.values.events import CallReady, Event, StopReason, ToolFinished, ToolStarted, Usage
+from toolspeak.values.events import CallReady, Event, RunStarted, StopReason, ToolFinished, ToolStarted, Usage
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, Ref, ToolCall, ToolResult
+from toolspeak.values.messages import Message, Ref, ToolCall, ToolResult, compose
+from toolspeak.values.origin import Origin, Stretch, find_weakest
 from toolspeak.values.outcome import CallRecord, Outcome
 
 
@@ -159,6 +164,24 @@ PlannedStep: TypeAlias = tuple[Step, Agent | None]
 """A step, with the agent that takes it if it is the step of a model."""
 
 
+class StepValue(NamedTuple):
+    """What a step resulted in.
+
+    Attributes:
+        value: The value.
+        origin: Where it came from; of a prompt that was filled in, the weakest origin in it.
+        stretches: The stretches of such a prompt.
+    """
+
+    value: Any
+    origin: Origin
+    stretches: tuple[Stretch, ...] = ()
+
+    def write(self) -> Sequence[Stretch]:
+        """Return the value as the text that a model is shown."""
+        return self.stretches or (Stretch(output_text(output_value(self.value)), self.origin),)
+
+
 class ChainRun(Run[ChainOutcome]):
     """A run of a chain."""
 
@@ -175,37 +198,41 @@ class ChainRun(Run[ChainOutcome]):
     async def batches(self) -> AsyncGenerator[list[Event]]:
         """Take the steps one after the other, and yield the events of all of them."""
         self._begin()
-        value: Any = ""
+        current = StepValue("", Origin.PROGRAM)
         for number, (step, agent) in enumerate(self._plan, 1):
             if self._stopped:
                 break
             outcome: Outcome[Any] | None = None
             if isinstance(step, PromptStep):
-                value = self._fill(step.template, value)
+                current = self._fill(step.template, current)
             elif isinstance(step, TransformStep):
-                result = step.function(value)
-                value = await resolve_pending(result) if is_pending(result) else result
+                result = step.function(current.value)
+                current = StepValue(await resolve_pending(result) if is_pending(result) else result, current.origin)
             elif isinstance(step, ToolStep):
-                arguments = {name: self._fill_argument(argument, value) for name, argument in step.arguments.items()}
+                arguments = {name: self._fill_argument(each, current) for name, each in step.arguments.items()}
                 call = ToolCall(id=f"step_{number}", name=step.name, arguments=arguments)
                 yield [CallReady(call=call), ToolStarted(call_id=call.id)]
                 finished = await self._run_call(call)
                 yield [ToolFinished(result=finished)]
                 if finished.error is not None:
                     raise ToolError(f"step {number} of the chain, {step.name}: {finished.error}")
-                value = finished.output
+                is_own = self._executor.toolbox[step.name].spec.own_results
+                current = StepValue(finished.output, Origin.OWN_RESULT if is_own else Origin.FOREIGN_RESULT)
             elif agent is not None:
                 # Without an output the chain ends with the stop reason of the model, so nothing is raised here.
-                run = agent.prepare(output_text(value), {}, output=step.output, output_optional=True)
+                prompt = Message(role="user", parts=(compose(current.write()),))
+                run = agent.prepare(prompt, {}, output=step.output, output_optional=True)
                 self._agent_run = run
                 async for batch in run.batches():
                     yield batch
                 outcome = run.outcome
-                value = outcome.output if step.output is not None else outcome.text
-            self._results.append(StepResult(step=step, value=value, outcome=outcome))
+                started = next(fact for fact in outcome.facts if isinstance(fact, RunStarted))
+                origin = find_words_origin(outcome.messages, started.tools)
+                current = StepValue(outcome.output if step.output is not None else outcome.text, origin)
+            self._results.append(StepResult(step=step, value=current.value, outcome=outcome))
             if outcome is not None and outcome.stop_reason != "answered":
                 break
-        last = self._results[-1].outcome if self._results else None
+        last, value = self._results[-1].outcome if self._results else None, current.value
         self._result = ChainOutcome(
             output=value,
             text=value if isinstance(value, str) else output_text(output_value(value)),
@@ -220,30 +247,36 @@ class ChainRun(Run[ChainOutcome]):
         if self._agent_run is not None:
             self._agent_run.stop()
 
-    def _fill(self, template: str, value: Any) -> str:
+    def _fill(self, template: str, previous: "StepValue") -> "StepValue":
         """Replace each `{name}` in a template whose value is known; braces around anything else stay as they are."""
-        known = {**self._values, "previous": value}
+        known = {name: StepValue(value, Origin.USER) for name, value in self._values.items()}
+        known[PREVIOUS_ID] = previous
+        filled: list[Stretch] = []
+        place = 0
+        for match in PLACEHOLDER.finditer(template):
+            if match[1] in known:
+                filled.append(Stretch(template[place : match.start()], Origin.PROGRAM))
+                filled += known[match[1]].write()
+                place = match.end()
+        filled.append(Stretch(template[place:], Origin.PROGRAM))
+        used = [each.origin for each in filled if each.text]
+        return StepValue("".join([each.text for each in filled]), find_weakest(used), tuple(filled))
 
-        def replace(match: re.Match[str]) -> str:
-            return output_text(output_value(known[match[1]])) if match[1] in known else match[0]
-
-        return PLACEHOLDER.sub(replace, template)
-
-    def _fill_argument(self, argument: Any, value: Any) -> Any:
+    def _fill_argument(self, argument: Any, previous: "StepValue") -> Any:
         if isinstance(argument, Previous):
-            results = {PREVIOUS_ID: ToolResult(call_id=PREVIOUS_ID, output=output_value(value))}
+            results = {PREVIOUS_ID: ToolResult(call_id=PREVIOUS_ID, output=output_value(previous.value))}
             try:
                 return resolve_references(Ref(call=PREVIOUS_ID, path=argument.path), results)
             except BrokenReference as error:
                 raise ToolError(f"{argument!r}: {error}") from None
         if argument == "{previous}":  # alone, it is the value and not its text
-            return output_value(value)
+            return output_value(previous.value)
         if isinstance(argument, str):
-            return self._fill(argument, value)
+            return self._fill(argument, previous).value
         if isinstance(argument, dict):
-            return {key: self._fill_argument(each, value) for key, each in cast("dict[str, Any]", argument).items()}
+            return {key: self._fill_argument(each, previous) for key, each in cast("dict[str, Any]", argument).items()}
         if isinstance(argument, list):
-            return [self._fill_argument(each, value) for each in cast("list[Any]", argument)]
+            return [self._fill_argument(each, previous) for each in cast("list[Any]", argument)]
         return argument
 
     async def _run_call(self, call: ToolCall) -> ToolResult:

@@ -9,7 +9,7 @@ cannot hand over.
 """
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
@@ -21,17 +21,19 @@ from toolspeak.dialects.python_notation import format_tools
 from toolspeak.dialects.slim_tools import find_free_name
 from toolspeak.dialects.tool_selection import select_tools
 from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.loop import find_words_origin
 from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.handoffs import Handoff
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent
+from toolspeak.run.runnable import BaseAgent, RunOptions
 from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, finish_inner_run
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.values.errors import ToolError
 from toolspeak.values.events import Fact, HandedOver, NestedFact, RunStarted, ToolStarted
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message
+from toolspeak.values.messages import Message, assume_origin, user
+from toolspeak.values.origin import Origin, Stretch, join_stretches
 from toolspeak.values.outcome import Outcome
 from toolspeak.values.spec import ToolSpec
 
@@ -48,7 +50,7 @@ prints and the value of its last expression; what it does not print is lost. Res
 objects are dicts, such as order["total"]. A function that fails raises RuntimeError. Functions need no import and no \
 await. Not available: packages, files, network. Each program starts fresh. The functions are:
 
-{functions}"""
+"""
 
 
 def offer_tools(
@@ -86,6 +88,7 @@ def _build_tool(
     name: str, inner: Toolbox, described: Sequence[ToolSpec], limits: SandboxLimits, make_agent: AgentMaker
 ) -> Tool[..., Any]:
     names = name_functions(inner.specs)
+    description, origin, spans = join_stretches(_describe(described))
 
     async def run_program(code: str, run_context: Context[Any]) -> Any:
         from toolspeak.run.program_model import ProgramModel  # imported with the first program
@@ -101,15 +104,24 @@ def _build_tool(
         finally:
             program.close()
 
-    return Tool(
+    made = Tool(
         run_program,
         name=name,
-        description=DESCRIPTION.format(functions=format_tools(described)),
+        description=description,
         effect="idempotent",  # a program that is run again does not repeat its calls
         sequential=True,  # so that two programs do not both use what is left of the limits
         timeout=SUB_AGENT_TIMEOUT_SECONDS,
         raw="code",
     )
+    made.spec = replace(made.spec, origin=origin or Origin.PROGRAM, spans=spans)
+    return made
+
+
+def _describe(functions: Sequence[ToolSpec]) -> Iterator[Stretch]:
+    """Yield the description of the tool that runs programs, and of the functions in them, each with its origin."""
+    for place, spec in enumerate(functions):
+        yield Stretch("\n\n" if place else DESCRIPTION, Origin.PROGRAM)
+        yield Stretch(format_tools([spec]), spec.origin)
 
 
 def name_functions(specs: Sequence[ToolSpec]) -> dict[str, ToolSpec]:
@@ -144,7 +156,9 @@ def _prepare(
         concurrent=given.concurrent,
         depth=given.depth,
     )
-    return agent.prepare(code, {"deps": context.deps, "limits": limits, "record": record}, watched=False, outer=outer)
+    program_text = assume_origin(user(code), find_words_origin(state.history, state.specs.values()))
+    options: RunOptions = {"deps": context.deps, "limits": limits, "record": record}
+    return agent.prepare(program_text, options, watched=False, outer=outer)
 
 
 def _count_calls_left(outer: OuterCall, limits: Limits) -> int | None:

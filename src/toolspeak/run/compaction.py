@@ -26,7 +26,8 @@ from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError
 from toolspeak.values.events import ENDED_WELL, Compacted, TurnEnded, Usage
 from toolspeak.values.log import LOG
-from toolspeak.values.messages import Message, Text, system, user
+from toolspeak.values.messages import Message, Text, assume_origin, system, user
+from toolspeak.values.origin import Origin
 from toolspeak.values.pieces import Answer
 
 INSTRUCTIONS = "You write summaries of conversations, so that somebody else can go on with them."
@@ -86,7 +87,7 @@ def find_dropped_part(state: State, planned: Compacted, max_bytes: int) -> Dropp
 
 async def summarize_by_function(summarize: Summarizer, part: DroppedPart) -> str:
     """Return the summary that a function of the user's writes."""
-    earlier = (user(part.earlier),) if part.earlier else ()
+    earlier = (assume_origin(user(part.earlier), Origin.MODEL),) if part.earlier else ()
     text = await call_function(summarize, (*earlier, *(message for each in part.rounds for message in each)))
     if not isinstance(text, str):
         raise UsageError(f"the summarize function returned {type(text).__name__}; it must return a text")
@@ -105,7 +106,8 @@ async def summarize_by_model(
     model, dialect, sampling, _ = answering
     conversation = _write_conversation(part, int(context / 2 * bytes_per_token))
     prompt = REQUEST.format(words=max(part.max_bytes // 12, 20), conversation=conversation)
-    shown = dialect.render((), (system(INSTRUCTIONS), user(prompt)))
+    request = assume_origin(user(prompt), Origin.FOREIGN_RESULT)  # the rounds hold results, too
+    shown = dialect.render((), (system(INSTRUCTIONS), request))
     sampling = replace(sampling, max_tokens=context // 4, stop=())
     reader, written = TurnReader(dialect, ()), ""
     async with aclosing(

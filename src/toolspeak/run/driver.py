@@ -31,7 +31,15 @@ from toolspeak.loop import (
     initial_state,
 )
 from toolspeak.models import find_model_cost
-from toolspeak.run.approvals import Recorder, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
+from toolspeak.run.approvals import (
+    BY_RULE,
+    Recorder,
+    UnansweredCalls,
+    build_questions,
+    collect_approvals,
+    needs_approval,
+    withdraw_approvals,
+)
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.calling_run import Speaker
 from toolspeak.run.compaction import count_recalled_chars, find_context, needs_summary
@@ -40,8 +48,10 @@ from toolspeak.run.fallback import find_call_ids, prepare_fallback, receive_mess
 from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.running_calls import RunningCalls
 from toolspeak.run.turn_request import build_reader, render_request
+from toolspeak.tools import Context
 from toolspeak.turns import TurnReader
 from toolspeak.values.events import (
+    ApprovalGiven,
     CallQuoted,
     CallReady,
     Compacted,
@@ -141,6 +151,7 @@ class Driver:
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = self._is_parking = False
         self._unanswered = UnansweredCalls()
+        self._in_question: set[str] = set()  # calls about which a rule of their tool was asked
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
         listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
         self._listeners = [listener for listener in listeners if listener]
@@ -353,13 +364,45 @@ class Driver:
     # Approval
 
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
+        if any(self._has_rule(call) for call in calls):
+            if new := [call for call in calls if call.id not in self._in_question]:
+                self._in_question |= {call.id for call in new}
+                self._tasks.start(self._end_on_failure(partial(self._ask_rules, new), "the approval"))
+        else:
+            self._ask_somebody(calls)
+
+    def _has_rule(self, call: ToolCall) -> bool:
+        """Whether the tool of a call says by a function if somebody must be asked. A quoted call needs an approval."""
+        toolbox = self.speaker.toolbox
+        has_rule = call.name in toolbox and toolbox[call.name].approval_rule is not None
+        return has_rule and not self.state.turn.calls[call.id].is_quoted
+
+    async def _ask_rules(self, calls: Sequence[ToolCall]) -> None:
+        """Let the calls run that need no approval by the rules of their tools, and ask somebody about the others."""
+        needed: list[ToolCall] = []
+        for call in calls:
+            if self._has_rule(call) and not await needs_approval(
+                self.speaker.toolbox[call.name], call, self._build_context(call.id)
+            ):
+                self._inbox.put(ApprovalGiven(call_id=call.id, approved=True, by=BY_RULE))
+            else:
+                needed.append(call)
+        if needed and self.state.ended is None and self.state.interruption is None:
+            self._ask_somebody(tuple(needed))
+            self._inbox.wake()
+
+    def _ask_somebody(self, calls: tuple[ToolCall, ...]) -> None:
         for fact in build_questions(calls, None if self._durability is None else self.speaker.toolbox):
             self._fold(fact)
         if self.speaker.approve is None:
             self._unanswered.calls = calls
         else:
-            approvals = partial(collect_approvals, calls, self.speaker.approve, self._inbox.put)
+            approve, put = self.speaker.approve, self._inbox.put
+            approvals = partial(collect_approvals, calls, approve, self._build_context, put)
             self._tasks.start(self._end_on_failure(approvals, "the approval"))
+
+    def _build_context(self, call_id: str) -> Context[Any]:
+        return self.speaker.executor.build_context(call_id, self.state.turn.number)
 
     async def _end_on_failure(self, work: Callable[[], Awaitable[None]], name: str) -> None:
         """Do work that a function of the user's takes part in. If it fails, the run ends with that exception."""

@@ -10,7 +10,7 @@ is sent.
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
@@ -65,6 +65,10 @@ TracerOption: TypeAlias = Union["Tracer", None]
 """A tracer or a tracer provider of OpenTelemetry, a `Tracing` with options, or nothing."""
 
 
+ToolErrorChoice: TypeAlias = Literal["tell", "raise"]
+"""What an exception in a tool does: the model is told, or the run ends with it."""
+
+
 class AgentOptions(TypedDict, total=False):
     """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
 
@@ -79,6 +83,7 @@ class AgentOptions(TypedDict, total=False):
     summarize: Summarizer | None
     deps: Any
     tool_timeout: float | None
+    on_tool_error: "ToolErrorChoice | None"
     tool_budget: int | None
     code: bool | SandboxLimits
     tracer: TracerOption
@@ -390,6 +395,14 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
             f"unexpected keyword argument {unknown[0]!r}; known are: output, output_optional, {', '.join(names)}"
         )
     check_callback(options.get("record"), "record", "each fact")
+    check_callback(options.get("approve"), "approve", "a call")
+
+
+def check_tool_error_choice(choice: ToolErrorChoice | None, model: Model) -> ToolErrorChoice:
+    """Return what an exception in a tool does: as chosen, or as the model object says."""
+    if choice not in (None, "tell", "raise"):
+        raise UsageError(f"on_tool_error is 'tell' or 'raise', not {choice!r}")
+    return choice or getattr(model, "on_tool_error", "tell")
 
 
 def check_tracer(tracer: TracerOption) -> "Tracing | None":

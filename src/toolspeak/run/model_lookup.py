@@ -1,5 +1,6 @@
 """Finds a model by its name, with the settings of the user."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,6 +10,7 @@ from toolspeak.models import SERVERS, Endpoint, HttpModel, Model, resolve_model
 from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.run.inputs import check_model, check_settings
+from toolspeak.settings.files import find_foreign_way
 from toolspeak.settings.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.values.errors import ToolspeakError, UsageError
 
@@ -93,6 +95,12 @@ def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "E
     else:
         downloaded = find_weights(QWEN_CODER, weights_folder())
         if downloaded is None:
+            file = weights_folder() / QWEN_CODER.filename
+            if file.exists() and (reason := find_foreign_way(file)) is not None:
+                raise UsageError(
+                    f"the weights of the embedded model are not used, since another user could change them: {reason}. "
+                    "Change that, or choose another folder with TOOLSPEAK_CACHE_FOLDER, and get them: toolspeak pull"
+                )
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = downloaded, "local"
     warm: WarmOptions | None = None
@@ -118,8 +126,9 @@ def weights_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def warm_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder with the files of warm servers."""
-    return settings.cache_folder(environ) / "servers"
+    """Return the folder with the files of the user's warm servers. Several users may share a cache folder."""
+    user = f"-{os.geteuid()}" if hasattr(os, "geteuid") else ""
+    return settings.cache_folder(environ) / f"servers{user}"
 
 
 def _http_model(configured: "EndpointSettings", model: str, origin: str) -> HttpModel:

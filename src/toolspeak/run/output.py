@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 from toolspeak.run.inputs import Choice, build_choice
 from toolspeak.tools import Tool, Toolbox
+from toolspeak.tools.function_tool import Bound
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.frozen import frozen
@@ -20,6 +21,8 @@ from toolspeak.values.validation import format_key, format_value
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
+
+    from toolspeak.tools import Context
 
 
 @frozen
@@ -118,6 +121,10 @@ class _OutputTool(Tool[..., Any]):
             raise InvalidArguments(NAME, (_shorten(str(error)) or type(error).__name__,)) from None
         return values
 
+    def bind(self, arguments: Any, context: "Context[Any] | None" = None) -> Bound:
+        """Validate the arguments. A field that was left out is not passed: the type itself makes its default."""
+        return Bound((), self.validate(arguments))
+
 
 def build_first_choice(choice: Choice, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
     """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
@@ -161,19 +168,33 @@ def _list_parameters(kind: Any) -> list[inspect.Parameter] | None:
             if field.alias is not None:  # a parameter cannot have a name that the model's constructor does not take
                 return None
             annotation = Annotated[(field.annotation, *field.metadata, Field(description=field.description))]  # pyright: ignore[reportInvalidTypeForm] (made at run time)
-            default = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
+            default = inspect.Parameter.empty if field.is_required() else _delay_default(field)
             parameters.append(_parameter(name, annotation, default))
         return parameters
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True)
-        return [_parameter(field.name, hints[field.name], _default(field)) for field in fields(kind) if field.init]
+        return [
+            _parameter(
+                field.name,
+                hints[field.name],
+                inspect.Parameter.empty
+                if field.default is MISSING and field.default_factory is MISSING
+                else _delay_default(field),
+            )
+            for field in fields(kind)
+            if field.init
+        ]
     return None
 
 
-def _default(field: Any) -> Any:
-    if field.default is not MISSING:
+def _delay_default(field: Any) -> Any:
+    """Return the default of a field. A factory is not called: what it makes is for one answer, not for a prompt."""
+    from pydantic import Field
+
+    factory = field.default_factory
+    if factory is None or factory is MISSING:
         return field.default
-    return inspect.Parameter.empty if field.default_factory is MISSING else field.default_factory()
+    return Field(default_factory=factory if factory in (list, set, tuple, frozenset, dict) else object)
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

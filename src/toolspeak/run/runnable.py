@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, U
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.models import Model
 from toolspeak.run.agent_tools import AgentTools
-from toolspeak.run.approvals import Recorder
+from toolspeak.run.approvals import Approver, Recorder
 from toolspeak.run.barrier import Durability
 from toolspeak.run.calling_run import CallingRun, OuterCall, Speaker
 from toolspeak.run.inputs import Choice, System, ToolChooser
+from toolspeak.run.model_lookup import Models
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Context, Toolbox
@@ -50,6 +51,8 @@ class RunOptions(TypedDict, total=False):
         deps: What tools get in their `Context`, instead of the agent's own.
         record: Called with each fact before the run acts on it.
         compacted: What an earlier run left of `messages` for the model, as its outcome has it.
+        model: The model of this run, in one of the forms of `Agent`, instead of the agent's own.
+        approve: Called with each call that needs an approval, instead of the agent's own function.
     """
 
     messages: Sequence[Message]
@@ -58,6 +61,8 @@ class RunOptions(TypedDict, total=False):
     deps: Any
     record: Recorder | None
     compacted: Compacted | None
+    model: Models
+    approve: Approver | None
 
 
 class ResumeOptions(TypedDict, total=False):
@@ -69,12 +74,16 @@ class ResumeOptions(TypedDict, total=False):
         record: Called with each new fact before the run acts on it.
         limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
             that stopped at one of its limits goes on if these allow it. Inner runs that are under way keep theirs.
+        model: The model that goes on, in one of the forms of `Agent`, instead of the agent's own.
+        approve: Called with each call that needs an approval, instead of the agent's own function.
     """
 
     approvals: Mapping[str, bool | str] | None
     deps: Any
     record: Recorder | None
     limits: Limits | None
+    model: Models
+    approve: Approver | None
 
 
 class Run(RunOptions, total=False):
@@ -151,7 +160,7 @@ class Runnable(ABC, Generic[T_co]):
             prompt: What is asked.
             output: The type that the answer must have, instead of the agent's own; `outcome.output` is an object of
                 that type.
-            **options: `messages`, `tool_choice`, `limits`, `deps` and `record`; see `RunOptions`. With
+            **options: `messages`, `tool_choice`, `limits`, `deps`, `model` and so on; see `RunOptions`. With
                 `output_optional=True`, `outcome.output` is None, instead of raising `OutputMissing`, if the run ends
                 early.
 

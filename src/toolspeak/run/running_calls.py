@@ -12,6 +12,7 @@ from toolspeak.run.calling_run import CALLING_RUN, CallingRun
 from toolspeak.values.errors import ToolsChanged
 from toolspeak.values.events import Interrupted, ToolFinished, ToolProgress
 from toolspeak.values.messages import ToolCall, ToolResult
+from toolspeak.values.outcome import is_tool_bug
 
 MIN_INTERVAL_SECONDS = 0.1
 """The time between two reports of a call that are passed on."""
@@ -114,6 +115,9 @@ class RunningCalls:
         if isinstance(error, ToolsChanged) and error.server is not None:  # started again, with other tools
             reason = f"the MCP server {error.server} has changed its tools"
             self._run.end_with_fault(error, Interrupted(cause="endpoint", detail=reason))
+        elif is_tool_bug(error) and self._run.speaker.raises_tool_errors:
+            reason = f"a tool failed: {result.error}"
+            self._run.end_with_fault(error, Interrupted(cause="cancelled", detail=reason))
         self._put(ToolFinished(result=result))
 
     def cancel(self, call_id: str) -> None:

@@ -10,6 +10,7 @@ shared between the two:
   asked, both runs pause.
 - An error of the program in the inner run (an exception of `approve` or `summarize`, a `UsageError` such as
   `ReplayMiss`) ends both runs. Every other failure of the inner run is the error of the call, for the outer model.
+- The prompt is what the outer model wrote, and stays that: no user has said it to the inner model.
 - When the outer run is resumed, a call that was under way resumes its inner run from the nested facts, so that calls
   of the inner run are not repeated either. Hence such a tool is idempotent.
 """
@@ -21,15 +22,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from toolspeak.execution.outcome import format_error
+from toolspeak.loop import find_words_origin
 from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import BaseAgent
 from toolspeak.tools import Context, Tool
+from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.tools.signature import read_signature
 from toolspeak.values.errors import RunPaused, ToolError, UsageError
 from toolspeak.values.events import Fact, Interrupted
-from toolspeak.values.messages import Message
+from toolspeak.values.messages import Message, assume_origin, user
+from toolspeak.values.origin import Origin
 from toolspeak.values.outcome import Outcome
 from toolspeak.values.spec import Effect
 
@@ -51,7 +55,7 @@ def build_agent_tool(
     *,
     prompt: Callable[..., Any] | None,
     effect: Effect,
-    approve: bool,
+    approve: bool | ApprovalRule,
     timeout: float | None,
 ) -> Tool[..., Any]:
     """Build the tool whose calls are runs of an agent; see `Agent.as_tool`."""
@@ -130,7 +134,17 @@ def _prepare_inner_run(
     limits = outer.restrict(agent.limits)
     if limits.depth is not None and limits.depth < 0:
         raise ToolError(f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}")
-    return agent.prepare(prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=streams, outer=outer)
+    asked = _mark_prompt(prompt, outer)
+    return agent.prepare(asked, {"deps": deps, "limits": limits}, output_optional=True, watched=streams, outer=outer)
+
+
+def _mark_prompt(prompt: str | Message, outer: OuterCall) -> Message:
+    """Return the prompt of an inner run as words of the outer model, or of a result that its arguments refer to."""
+    state = outer.run.state
+    entry = state.turn.calls.get(outer.call_id)
+    refers = entry is not None and entry.depends_on
+    origin = Origin.FOREIGN_RESULT if refers else find_words_origin(state.history, state.specs.values())
+    return assume_origin(user(prompt) if isinstance(prompt, str) else prompt, origin)
 
 
 def _read_answer(name: str, outcome: Outcome[Any]) -> Any:

@@ -80,7 +80,7 @@ def build_reader(
     """
     specs = tuple(state.specs.values())
     if (finder := quotations.get(dialect.name)) is None:
-        finder = quotations[dialect.name] = QuotationFinder(specs, dialect)
+        finder = quotations[dialect.name] = QuotationFinder(specs, dialect, state.earlier_specs)
     finder.follow(state.history)
     ids = finder.call_ids
     if discarded_ids:

@@ -6,11 +6,13 @@ folder what toolspeak wrote down for the user: the log of conversations. `TOOLSP
 folder is created before the first file is written to it.
 """
 
+import errno
 import json
 import os
 import stat
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -18,6 +20,9 @@ from typing import Any, TypeAlias, cast
 from toolspeak.values.errors import UsageError
 
 Environ: TypeAlias = Mapping[str, str]
+
+MAX_LINKS = 40
+"""How many symbolic links one path may lead through, as on Linux."""
 
 FOLDER_VARIABLES = ("TOOLSPEAK_CACHE_FOLDER", "TOOLSPEAK_CONFIG_FOLDER", "TOOLSPEAK_DATA_FOLDER")
 
@@ -80,13 +85,20 @@ def _home_folder(environ: Environ | None) -> Path:
     )
 
 
+def create_folder(path: Path, mode: int = 0o755) -> None:
+    """Create a folder, and those above it, if there are none. Nobody else may write to them, whatever the umask is."""
+    for each in reversed([each for each in path.parents if not each.exists()]):
+        each.mkdir(mode=0o755, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that a reader finds the old text or the new one, never half of either.
 
     Raises `UsageError` if the file cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(path.parent)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -99,11 +111,33 @@ def write_atomically(path: Path, text: str) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None if there is no such file, or it holds something else."""
+def read_own_file(path: Path) -> bytes | None:
+    """Return the content of a file of the user, or None if there is no such file.
+
+    Raises `OSError`, and `UsageError` if another user may have written the file: a folder may be shared.
+    """
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115 (Path.open has no opener)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # a pipe, for example
+            raise UsageError(f"cannot read {path}: it is not a regular file")
+        reason = find_foreign_hand(status)
+        if reason is not None and find_foreign_way(path) is not None:
+            raise UsageError(
+                f"{path} is not read, since another user may have written it: {reason}. Write it anew, or choose other "
+                f"folders with {' and '.join(FOLDER_VARIABLES[1:])}"
+            )
+        return file.read()
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file of the user; None if there is none, or another user may have written it."""
+    try:
+        saved = json.loads(read_own_file(path) or b"")
+    except (OSError, ValueError, RecursionError, UsageError):
         return None
     return cast("dict[str, Any]", saved) if isinstance(saved, dict) else None
 
@@ -133,6 +167,66 @@ def find_other_writer(path: Path) -> str | None:
     if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:  # with that bit, only owners replace files
         return "every user may write to its folder"
     return None
+
+
+def find_foreign_hand(status: os.stat_result) -> str | None:
+    """Return why a user other than the present one and root may have written an open file, as `os.fstat` describes it.
+
+    None if nobody may have. A descriptor is asked, and not a name, which may mean another file a moment later.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    if not is_own(status):
+        return f"it belongs to {_user_name(status.st_uid)}"
+    if status.st_mode & stat.S_IWOTH:
+        return "every user may write to it"
+    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid, status.st_uid):
+        return "its group may write to it"
+    return None
+
+
+def find_foreign_way(path: Path) -> str | None:
+    """Return why a user other than the present one and root could change what a path leads to; None if nobody could.
+
+    Every folder and link on the way counts: whoever may write to a folder could put something else in the place of what
+    is there, unless it is a folder such as `/tmp`, in which only owners may. What is below a folder that only its owner
+    may enter is out of reach. Raises `OSError` if there is no such file.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    absolute = path.absolute()
+    place, words, links, is_out_of_reach = Path(absolute.anchor), deque(absolute.parts[1:]), 0, False
+    while True:
+        status = place.lstat()
+        only_owners_rename = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        is_safe = is_out_of_reach or (only_owners_rename and is_own(status))
+        if not is_safe and (reason := find_foreign_hand(status)) is not None:
+            return f"{place}: {reason}"
+        if stat.S_ISDIR(status.st_mode) and not status.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+            is_out_of_reach = True
+        if not words:
+            return None
+        word = words.popleft()
+        place = place.parent if word == ".." else place / word
+        if place.is_symlink():
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if not is_out_of_reach and not is_own(place.lstat()):
+                return f"{place}: it belongs to {_user_name(place.lstat().st_uid)}"
+            target = place.readlink()
+            words.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+            place = Path(target.anchor) if target.is_absolute() else place.parent
+        is_out_of_reach = is_out_of_reach and word != ".." and place != Path(place.anchor)
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Whether a file belongs to the present user, to root, or to who became root with `sudo`.
+
+    In a container root may have another number, that of the owner of `/`.
+    """
+    person = os.environ.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    return status.st_uid in (0, os.geteuid(), Path(os.sep).stat().st_uid) or str(status.st_uid) == person
 
 
 def _user_name(number: int) -> str:

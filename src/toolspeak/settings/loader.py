@@ -70,7 +70,9 @@ def load_with_project(search: ProjectSearch, *, trusted: bool, environ: Environ 
     key_variables = {str(table.get("key_env")) for table, _ in endpoints}
     settings = {**user, **project, **_read_environment(variables, key_variables=key_variables)}
     skipped = [IgnoredSettings(where=str(each.path), reason=each.reason) for each in search.skipped]
-    return replace(_build_settings(settings, variables), ignored=(*skipped, *ignored))
+    is_project = search.file is not None and settings.get("tools") is project.get("tools") is not None
+    listing = search.file.listing if search.file is not None and is_project else None
+    return replace(_build_settings(settings, variables), ignored=(*skipped, *ignored), listing=listing)
 
 
 def user_file(environ: Environ | None = None) -> Path:

@@ -4,27 +4,22 @@ A project may be a stranger's. Its file counts as a whole only if the user trust
 harmless settings count (`select_harmless`). Some settings are the user's alone, and no trust lets a project make them
 (`check_allowed`). Files that another user could have written are skipped.
 
-The *fingerprint* of a project's settings is a hash of the settings and of the files that they name as tools: Python
-files, the files of MCP servers (`mcp.json`), and the files that the command lines of servers name. A change of any of
-them changes the fingerprint, and the project must be trusted again. Modules that a tool file imports are not covered:
-which ones these are is known only when the code runs.
+The *fingerprint* of a project's settings is a hash of the settings and of all files that run because of them, as
+`resolver.py` lists them. A change of any of them changes the fingerprint, and the project must be trusted again.
 """
 
-import hashlib
 import json
-import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.machinery import all_suffixes
-from importlib.util import cache_from_source
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from toolspeak.settings.files import Environ, expand_home, find_other_writer
+from toolspeak.settings.files import Environ, expand_home, find_other_writer, read_own_file
+from toolspeak.settings.resolver import Listing, list_code
 from toolspeak.settings.schema import read_table
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
-from toolspeak.settings.server_targets import anchor_target, find_server_files
+from toolspeak.settings.server_targets import anchor_target
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
@@ -56,13 +51,15 @@ class ProjectFile:
         path: The file, without links.
         where: The file and, in a `pyproject.toml`, the table, for errors and origins.
         values: The settings by their full names; relative paths are resolved.
-        fingerprint: A hash of the settings and of the tool files that they name.
+        fingerprint: A hash of the settings and of the files that run because of them.
+        listing: What they run, and where they send.
     """
 
     path: Path
     where: str
     values: Mapping[str, Any]
     fingerprint: str
+    listing: Listing = Listing()
 
 
 class SkippedFile(NamedTuple):
@@ -119,7 +116,8 @@ def find_project(path: Path, environ: Environ | None = None) -> ProjectSearch:
 def check_allowed(project: ProjectFile) -> None:
     """Check that a project sets nothing that is the user's alone, however much the user trusts it.
 
-    Raises `UsageError` if the project approves every call, redefines a built-in endpoint, or uses the key of one.
+    Raises `UsageError` if the project approves every call, redefines a built-in endpoint, or uses the key of one: for
+    an endpoint of its own, or in the address, the headers, the words or the variables of an MCP server.
     """
     where = project.where
     if project.values.get("approve") == "always":
@@ -142,6 +140,14 @@ def check_allowed(project: ProjectFile) -> None:
                 f"{where}: a project cannot use {variable}, which is the key of a built-in endpoint; put the key for "
                 f"{name} into another variable, or define the endpoint in your own settings file"
             )
+    for server in project.listing.servers:
+        for variable in server.variables:
+            if variable.upper() in BUILT_IN_KEY_VARIABLES:
+                raise UsageError(
+                    f"{where}: a project cannot give {variable}, which is the key of a built-in endpoint, to the MCP "
+                    f"server {server.name}; put the key for it into another variable, or name the server yourself "
+                    "with --tools"
+                )
 
 
 def select_harmless(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -168,11 +174,14 @@ def _is_harmless(name: str, value: Any, limits: Limits) -> bool:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a settings file, or None if there is no such file.
+    """Return the text of a settings file of the user, or None if there is no such file.
 
-    Raises `UsageError` if the file cannot be read, or is not UTF-8.
+    Raises `UsageError` if the file cannot be read, is not UTF-8, or another user may have written it.
     """
-    content = _read_content(path)
+    try:
+        content = read_own_file(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     return None if content is None else _decode(content, path)
 
 
@@ -213,11 +222,14 @@ def _read_project(
         table, where = cast("dict[str, Any]", own), f"{path} [tool.toolspeak]"
         hashed = json.dumps(table, sort_keys=True, default=str).encode()  # the rest of the file changes often
     values = read_settings(table, path, where, environ)
-    files = find_tool_files(values.get("tools", ()), where)
-    for file in files:
+    weights = (str(values.get("model", "")).removeprefix("local:"), str(values.get("local.adapter") or ""))
+    files = [Path(each) for each in weights if Path(each).is_absolute()]
+    listing = list_code(values.get("tools", ()), where, project=path.parent, weights=files, environ=environ)
+    for file in listing.named:
         if file.exists() and (reason := find_other_writer(file)) is not None:
             return SkippedFile(path=path, reason=f"it names {file} as tools: {reason}")
-    return ProjectFile(path=path, where=where, values=values, fingerprint=compute_fingerprint(hashed, files))
+    fingerprint = listing.fingerprint(hashed)
+    return ProjectFile(path=path, where=where, values=values, fingerprint=fingerprint, listing=listing)
 
 
 def resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
@@ -264,75 +276,3 @@ def _decode(content: bytes, path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
-
-
-# The fingerprint
-
-MAX_TOOL_FILES = 2000
-"""How many files the targets of one project may have."""
-
-
-def compute_fingerprint(content: bytes, files: Sequence[Path]) -> str:
-    """Return the fingerprint of the settings in a file, and of tool files as `find_tool_files` returns them."""
-    parts = [["settings", hashlib.sha256(content).hexdigest()]]
-    parts += [[str(path), _hash_file(path)] for path in files]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def find_tool_files(targets: Sequence[str], where: str) -> list[Path]:
-    """Return the files that targets name by a path: Python files, all importable files in folders, files of servers.
-
-    A file that does not exist is in the list, so that creating it changes the fingerprint. Targets that are names of
-    modules have no files here: they are found among the installed packages.
-
-    Raises:
-        UsageError: The targets have more than `MAX_TOOL_FILES` files, or a folder cannot be read.
-    """
-    files: dict[Path, None] = {}
-    for target in targets:
-        is_server = target.startswith(SERVER_PREFIX) or target.endswith(".json")
-        for file in find_server_files(target) if is_server else _find_python_files(target):
-            files[file] = None
-            if len(files) > MAX_TOOL_FILES:
-                raise UsageError(f"{where}: tools name more than {MAX_TOOL_FILES} files; name the files that are meant")
-    return list(files)
-
-
-def _find_python_files(target: str) -> Iterable[Path]:
-    path = Path(target)
-    if not path.is_absolute():
-        return []
-    before, _, function = target.rpartition(":")
-    if not path.exists() and function.isidentifier() and before:
-        path = Path(before)
-    return _walk(path) if path.is_dir() else [path]
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the importable files in a folder and in those below it. Links to folders are followed once."""
-    suffixes, seen = tuple(all_suffixes()), set[str]()
-    for parent, folders, names in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
-        if (real := os.path.realpath(parent)) in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if name.isidentifier() and name != "__pycache__")
-        yield from (Path(parent, name) for name in sorted(names) if name.endswith(suffixes))
-
-
-def _raise_unreadable(error: OSError) -> None:
-    raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
-
-
-def _hash_file(path: Path) -> str:
-    if not path.is_file():
-        return "missing"
-    try:
-        hashed = hashlib.sha256(path.read_bytes())
-        cached = Path(cache_from_source(path))
-        # Python runs compiled code with this flag without a look at the source, so it counts as source.
-        if cached.is_file() and (code := cached.read_bytes())[4:5] == b"\x01":
-            hashed.update(code)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    return hashed.hexdigest()

@@ -1,4 +1,7 @@
-"""What targets of MCP servers name: files (`mcp:python server.py`, `mcp.json`), and perhaps keys.
+"""What targets of MCP servers name: servers (`mcp:python server.py`, `mcp.json`), their files, and perhaps keys.
+
+`ServerEntry` is a server as a target or a file writes it. `mcp/config.py` builds from it how the server is reached, and
+`resolver.py` lists from it what it runs and where it sends, so both mean the same server.
 
 A relative word means another file in each folder. So a target that is kept, and what is known of a server, hold the
 words of a command line *anchored*: a word that names a file in the folder of the server is written with its full path.
@@ -9,13 +12,18 @@ A key that stands in a target is kept nowhere. `${NAME}` is no key: it stands fo
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from toolspeak.settings.files import Environ
+from toolspeak.values.address import HIDDEN, LONG_CODE, hide_secrets
 from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.validation import format_value
 
 PREFIX = "mcp:"
 """What a target begins with that names a server."""
@@ -23,11 +31,128 @@ PREFIX = "mcp:"
 VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 """A word that stands for an environment variable: `${NAME}`, or `${NAME:-default}`."""
 
-LONG_CODE = re.compile(r"(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z0-9_-]{20,}")
-"""Letters and digits that may be a key."""
+_VARIABLE_NAME = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
+"""The name of a variable in any place, so also in the default of another one."""
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+
+_HTTP_NAMES = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_TRANSPORTS: Mapping[str, Transport] = {"stdio": "stdio", **dict.fromkeys(_HTTP_NAMES, "http"), "sse": "sse"}
 
 _KEY_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
 _SCHEME = re.compile(r"\s*(?:bearer|basic)?\s*", re.IGNORECASE)
+
+
+@frozen
+class ServerEntry:
+    """A server as a target or a file writes it: the names of variables, not their values.
+
+    Attributes:
+        name: The name of the server, or the target.
+        transport: How messages are sent: to a child process, or over HTTP.
+        command: The program and its arguments, for a child process.
+        url: The address, for HTTP.
+        env: Further environment variables of the child process.
+        cwd: The folder in which the child process starts, as it is written.
+        headers: Headers of all requests, for HTTP.
+        home: The folder of the file that names the server; None if a target does.
+        options: The whole entry of the file.
+    """
+
+    name: str
+    transport: Transport = "stdio"
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    home: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def program(self) -> str:
+        """The name of the program, without its folder."""
+        return Path(self.command[0]).name if self.command else ""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the environment variables that the server is given, in its address, headers, words or login."""
+        oauth = self.options.get("oauth")
+        login = [str(each) for each in cast("dict[str, Any]", oauth).values()] if isinstance(oauth, dict) else []
+        texts = (*self.command, self.url, *self.env.values(), self.cwd, *self.headers.values(), *login)
+        return tuple(dict.fromkeys(name for text in texts for name in _VARIABLE_NAME.findall(text)))
+
+    def find_start_folder(self, environ: Environ) -> Path | None:
+        """Return the folder in which the server starts: by default that of the file; None for the working directory."""
+        if self.home is None:
+            return None
+        return (self.home / expand_variables(self.cwd, environ)).absolute()
+
+
+def expand_variables(text: str, environ: Environ) -> str:
+    """Return a text with the values of variables instead of their names; of one that is not set, its default."""
+    return VARIABLE.sub(lambda found: environ.get(found[1]) or found[2] or "", text)
+
+
+def read_entries(path: Path) -> list[ServerEntry]:
+    """Return the servers in a file of the form `{"mcpServers": {"name": {…}}}`, without those that are switched off.
+
+    Raises:
+        UsageError: The file is missing, or is not of that form.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+    table: Any = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
+    read = [read_entry(name, value, path) for name, value in cast("dict[str, Any]", table).items()]
+    return [entry for entry in read if entry is not None]
+
+
+def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
+    """Read one server of a file; None if the file says that it is switched off.
+
+    Raises:
+        UsageError: It cannot be understood.
+    """
+    where = f"{path}: the server {name}"
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
+    table = cast("dict[str, Any]", value)
+    if table.get("disabled") is True or table.get("enabled") is False:
+        return None
+    url = table.get("url") or table.get("httpUrl") or table.get("serverUrl")
+    kind = table.get("type") or table.get("transport") or ("http" if url else "stdio")
+    if kind not in _TRANSPORTS:
+        raise UsageError(f"{where}: type is one of {', '.join(_TRANSPORTS)}, not {format_value(kind)}")
+    home = path.absolute().parent
+    if _TRANSPORTS[kind] != "stdio":
+        if not isinstance(url, str):
+            raise UsageError(f"{where} has no url")
+        headers = _read_texts(table, "headers", where)
+        return ServerEntry(name=name, transport=_TRANSPORTS[kind], url=url, headers=headers, home=home, options=table)
+    command, args = table.get("command"), table.get("args", [])
+    if not isinstance(command, str) or not command:
+        raise UsageError(f"{where} has neither a command nor a url")
+    if not isinstance(args, list) or not all(isinstance(each, str) for each in cast("list[Any]", args)):
+        raise UsageError(f"{where}: args is a list of texts")
+    cwd = table.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise UsageError(f"{where}: cwd is the path of a folder")
+    words = (command, *cast("list[str]", args))
+    env = _read_texts(table, "env", where)
+    return ServerEntry(name=name, command=words, env=env, cwd=cwd or "", home=home, options=table)
+
+
+def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    value: Any = table.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
+        raise UsageError(f"{where}: {key} is an object of texts")
+    return cast("dict[str, str]", value)
 
 
 def is_address(text: str) -> bool:
@@ -90,26 +215,6 @@ def find_command_files(command: Sequence[str]) -> list[Path]:
     return [file for file in files if file.is_absolute() and _is_file(file)]
 
 
-def find_server_files(target: str) -> list[Path]:
-    """Return the files that an anchored target of servers names: those of its command line, or of all in its file.
-
-    A JSON file that does not exist, or that is not understood, is in the list.
-    """
-    path = find_servers_file(target, Path.cwd())
-    if path is not None:
-        return [path, *(file for command in _read_commands(path) for file in find_command_files(command))]
-    if is_address(target.removeprefix(PREFIX).strip()):
-        return []
-    return find_command_files(split_command(target))
-
-
-def find_start_folder(cwd: object, file: Path) -> str:
-    """Return the folder in which a server that a JSON file names is started: by default the folder of the file."""
-    if not isinstance(cwd, str) or not cwd:
-        return str(file.absolute().parent)
-    return cwd if cwd.startswith("${") else str(file.absolute().parent / cwd)
-
-
 def may_hold_key(target: str, folder: Path) -> bool:
     """Whether a target of servers may have a key in it, and not only the name of a variable.
 
@@ -126,8 +231,33 @@ def may_hold_key(target: str, folder: Path) -> bool:
         words = split_command(target)
         return any(_has_key(word, after, folder) for word, after in zip(words, (*words[1:], ""), strict=True))
     parts = urlsplit(text)
-    values = [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
+    user = parts.username or "" if parts.password is None else parts.password  # a token may stand alone
+    values = [user, *(value for _, value in parse_qsl(parts.query))]
     return any(map(_strip_variables, values)) or LONG_CODE.search(_strip_variables(parts.path)) is not None
+
+
+def hide_keys(target: str) -> str:
+    """Return a target as it may be shown: without what may be a key in its address. Variables stay: they are sent.
+
+    Examples:
+        >>> hide_keys("mcp:https://ann:secret@example.com/mcp?key=secret&user=${USER}")
+        'mcp:https://…@example.com/mcp?key=…&user=${USER}'
+    """
+    text = target.removeprefix(PREFIX).strip()
+    if not is_address(text):
+        return target
+    head, mark, query = text.partition("?")
+    pairs = (each.partition("=") for each in query.split("&"))
+    shown = "&".join(
+        f"{name}={_keep_variables(value) or HIDDEN}" if equals else HIDDEN for name, equals, value in pairs
+    )
+    prefix = PREFIX if target.startswith(PREFIX) else ""
+    users = _keep_variables(head.rpartition("@")[0])
+    return f"{prefix}{hide_secrets(head)}{mark}{shown if mark else ''}{f' ({users})' if users else ''}"
+
+
+def _keep_variables(text: str) -> str:
+    return "".join(found[0] for found in VARIABLE.finditer(text))
 
 
 def _has_key(word: str, after: str, folder: Path) -> bool:
@@ -146,23 +276,6 @@ def _has_key(word: str, after: str, folder: Path) -> bool:
 
 def _strip_variables(text: str) -> str:
     return VARIABLE.sub("", text)
-
-
-def _read_commands(path: Path) -> Iterator[tuple[str, ...]]:
-    """Yield the command lines of the servers in a JSON file, anchored."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return
-    servers = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
-    for each in cast("dict[str, Any]", servers).values() if isinstance(servers, dict) else ():
-        if not isinstance(each, dict):
-            continue
-        server = cast("dict[str, Any]", each)
-        args = server.get("args")
-        words = [server.get("command"), *(cast("list[Any]", args) if isinstance(args, list) else [])]
-        folder = Path(find_start_folder(server.get("cwd"), path))
-        yield anchor_command([word for word in words if isinstance(word, str)], folder)
 
 
 def _anchor_word(word: str, folder: Path) -> str:

@@ -38,7 +38,7 @@ def find_decision(project: ProjectFile, *, environ: Environ | None = None) -> Tr
     except UsageError:  # without a home folder nothing was decided
         return None
     is_same = decision is not None and (decision.path, decision.fingerprint) == (project.path, project.fingerprint)
-    return decision if is_same else None
+    return decision if is_same and project.listing.is_complete else None
 
 
 def is_named_by_variable(project: ProjectFile, environ: Environ) -> bool:

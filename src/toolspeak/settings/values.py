@@ -2,13 +2,17 @@
 
 import json
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
+from toolspeak.settings.server_targets import hide_keys
+from toolspeak.values.address import HIDDEN, hide_secrets
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
+
+if TYPE_CHECKING:
+    from toolspeak.settings.resolver import Listing
 
 ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 """Whether calls that need approval are refused, shown to the user, or approved."""
@@ -115,6 +119,7 @@ class Settings:
         endpoints: The defined endpoints by name.
         origins: The file or environment variable that each setting came from; defaults have no entry.
         ignored: Settings in the files of projects that do not count, and why.
+        listing: What the tools of a project run; None if the tools are not those of a project.
     """
 
     model: str = "local"
@@ -129,6 +134,7 @@ class Settings:
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     ignored: tuple[IgnoredSettings, ...] = ()
+    listing: "Listing | None" = None
 
     def origin(self, setting: str) -> str:
         """Return the origin of a setting, by its full name such as `limits.turns`."""
@@ -151,7 +157,7 @@ class Settings:
     def _all_values(self) -> Iterator[tuple[str, Any]]:
         yield "model", hide_password(self.model)
         yield "dialect", self.dialect
-        yield "tools", list(self.tools)
+        yield "tools", [hide_keys(target) for target in self.tools]
         for name in ("tool_budget", "code", "approve", "log"):
             yield name, getattr(self, name)
         for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):
@@ -199,5 +205,9 @@ def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
 
 
 def hide_password(model: str) -> str:
-    """Return the name of a model without the password that its address may hold."""
-    return re.sub(r"(?<=://)[^/@]*@", "…@", model)
+    """Return the name of a model without the secrets that its address may hold."""
+    if "://" not in model:
+        return model
+    address, mark, name = model.partition("#")
+    shown = hide_secrets(address)
+    return shown if shown.endswith(HIDDEN) else shown + mark + name  # what follows may be the rest of a password

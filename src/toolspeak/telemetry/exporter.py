@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from toolspeak.telemetry.spans import AttributeValue, TraceSpan
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import SpansNotSent, UsageError
 from toolspeak.values.log import LOG
 from toolspeak.values.package import __version__
@@ -97,6 +98,7 @@ class SpanSender:
             UsageError: The address or a header cannot be used.
         """
         self.url = complete_url(url)
+        self.shown_url = hide_secrets(self.url)
         self._headers = read_headers(environment.get(HEADERS_VARIABLE, ""))
         self._service = environment.get(SERVICE_VARIABLE) or SERVICE_NAME
         is_local = urlsplit(self.url).hostname in ("127.0.0.1", "::1", "localhost")
@@ -122,12 +124,14 @@ class SpanSender:
         except urllib.error.HTTPError as error:
             with error:
                 said = error.read(300).decode("utf-8", "replace").strip()
-            raise SpansNotSent(f"{self.url} refused the spans: {error.code} {error.reason} {said}".strip()) from None
+            raise SpansNotSent(
+                f"{self.shown_url} refused the spans: {error.code} {error.reason} {said}".strip()
+            ) from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
-            raise SpansNotSent(f"the spans could not be sent to {self.url}: {reason}") from None
+            raise SpansNotSent(f"the spans could not be sent to {self.shown_url}: {reason}") from None
         if rejected := _read_rejection(answer):
-            raise SpansNotSent(f"{self.url} refused {rejected}")
+            raise SpansNotSent(f"{self.shown_url} refused {rejected}")
 
 
 class SpanExporter:
@@ -216,7 +220,12 @@ def complete_url(url: str) -> str:
     except ValueError:
         parts, has_host = None, False
     if parts is None or not has_host:
-        raise UsageError(f"{url!r} is no address of a collector; write http://127.0.0.1:4318 or the like")
+        raise UsageError(f"{hide_secrets(url)!r} is no address of a collector; write http://127.0.0.1:4318 or the like")
+    if "@" in parts.netloc:
+        raise UsageError(
+            f"the address of the collector {hide_secrets(url)} holds a user; give what the collector wants in "
+            f"{HEADERS_VARIABLE}, such as authorization=Basic%20…"
+        )
     path = parts.path.rstrip("/")
     return urlunsplit(parts._replace(path=path if path.endswith(TRACES_PATH) else path + TRACES_PATH))
 

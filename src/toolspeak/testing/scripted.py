@@ -7,7 +7,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -134,6 +134,7 @@ class ScriptedModel:
         name: str = "scripted",
         price: float | None = None,
         seed: int | None = None,
+        on_tool_error: Literal["tell", "raise"] = "raise",
     ) -> None:
         """Prepare the model.
 
@@ -146,6 +147,8 @@ class ScriptedModel:
             price: What one token costs, in US dollars; unknown if left out.
             seed: Cuts texts into pieces of random length, up to `chunk` characters, and makes the ids of runs; the same
                 seed cuts at the same places and gives the same ids in the same order.
+            on_tool_error: What an exception in a tool does, unless the agent says it: in a test it is a mistake that
+                should be seen, so it is raised; `"tell"` tells the model, as with other models.
         """
         self._script = tuple(script)
         self._dialect = dialect
@@ -154,6 +157,7 @@ class ScriptedModel:
         self._price = price
         self._name = name
         self._seed = seed
+        self.on_tool_error: Literal["tell", "raise"] = on_tool_error
         self._run_count = 0
         self.requests: list[Request] = []
 

@@ -8,7 +8,7 @@ depth of the value: fifteen levels take seconds, in which nothing else runs. So 
 needs none of them: each part of the value has one count for each schema.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, cast
@@ -20,7 +20,6 @@ from toolspeak.values.spec import Schema
 from toolspeak.values.validation import (
     TOO_MANY_COMBINATIONS,
     ResolvedSchemas,
-    count_nodes,
     describe,
     find_problems,
     format_key,
@@ -31,8 +30,10 @@ from toolspeak.values.validation import (
     is_container,
     is_of_type,
     is_valid,
+    join_names,
     nearest,
 )
+from toolspeak.values.work_budget import TooManySteps, WorkBudget, count_nodes
 
 MAX_ATTEMPTS = 100_000
 """Attempts of pydantic that are allowed for a value that is valid under the schema."""
@@ -50,7 +51,10 @@ class TooManyAttempts(Exception):
 
 def check_attempts(value: Any, schema: Any, root: Schema) -> None:
     """Raise `TooManyAttempts` if pydantic would need too many attempts to validate `value`."""
-    attempts = _AttemptCount(root).count(value, schema)
+    try:
+        attempts = _AttemptCount(root, WorkBudget(value)).count(value, schema)
+    except TooManySteps:
+        raise TooManyAttempts from None
     if attempts > MAX_VAIN_ATTEMPTS:
         limit = MAX_ATTEMPTS if is_valid(value, schema, root) else MAX_VAIN_ATTEMPTS
         if attempts > limit + ATTEMPTS_PER_NODE * count_nodes(value):
@@ -60,8 +64,8 @@ def check_attempts(value: Any, schema: Any, root: Schema) -> None:
 class _AttemptCount(ResolvedSchemas):
     __slots__ = ("_known",)
 
-    def __init__(self, root: Schema) -> None:
-        super().__init__(root)
+    def __init__(self, root: Schema, budget: WorkBudget) -> None:
+        super().__init__(root, budget)
         self._known: dict[tuple[int, int], int] = {}
 
     def count(self, value: Any, schema: Any) -> int:
@@ -73,14 +77,16 @@ class _AttemptCount(ResolvedSchemas):
         if key not in self._known:
             self._known[key] = 1  # for a schema that is an alternative of itself
             attempts = most = 0
-            for part, sub in self._get_parts(value, schema):
+            parts = self._get_parts(value, schema)
+            self.budget.spend(len(parts))
+            for part, sub in parts:
                 counted = self.count(part, sub)
                 attempts, most = attempts + counted, max(most, counted)
             # pydantic writes `oneOf` for a union with a discriminator, which chooses one alternative.
             self._known[key] = 1 + (most if "oneOf" in schema else attempts)
         return self._known[key]
 
-    def _get_parts(self, value: Any, schema: Schema) -> Iterable[tuple[Any, Any]]:
+    def _get_parts(self, value: Any, schema: Schema) -> Sequence[tuple[Any, Any]]:
         """Return the values that are validated to validate `value`, each with its schema."""
         if get_enum_values(schema) is not None:
             return ()
@@ -205,7 +211,7 @@ class Checker:
         properties: Mapping[str, Any] = self.schema["properties"]
         if key not in properties:
             similar = nearest(key, properties.keys() - arguments.keys())
-            known = f"did you mean {similar}?" if similar else f"the keys are: {', '.join(properties) or 'none'}"
+            known = f"did you mean {similar}?" if similar else f"the keys are: {join_names(properties) or 'none'}"
             yield f"{format_key(key)}: no such key; {known}"
         elif key not in arguments:
             yield f"{key}: missing; needs {describe(properties[key], self.schema)}"

@@ -1,23 +1,32 @@
 """`discover`: the tools of a module, a package, a file, a folder or an entry-point group.
 
 No decorator is needed: every public function defined there that has type hints and a docstring is a tool. Functions
-that were left out are listed with the reason in `Toolbox.skipped`. Code is imported as Python imports it.
+that were left out are listed with the reason in `Toolbox.skipped`.
+
+Installed modules are imported as Python imports them. Files and folders that are named by a path are not put on
+Python's path, where every library that tries an optional module (`import h2`) would find them: a finder of our own
+(`_ListedImports`) serves exactly the files that `settings/resolver.py` lists for the target. It compiles their source,
+and believes no compiled file beside it.
 """
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 import traceback
 import zlib
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Literal, TypeGuard, cast
 
 from toolspeak.settings.plugins import Plugin, find_plugin, list_plugin_names
+from toolspeak.settings.resolver import Listing, find_import_root, list_code, list_modules, split_function
 from toolspeak.tools.function_tool import Tool
 from toolspeak.tools.toolbox import Skipped, Toolbox
 from toolspeak.values.errors import UsageError
@@ -37,6 +46,14 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
     Raises:
         UsageError: Nothing has that name, a file fails to import, or two tools have the same name.
     """
+    return discover_listed(target, None)
+
+
+def discover_listed(target: ModuleType | Path | str, listing: Listing | None) -> Toolbox:
+    """Find the tools in `target`, as `discover` does, and load of a project's folder only the files of a listing.
+
+    Without a listing, one is made for the target.
+    """
     if isinstance(target, ModuleType):
         return _collect_tools(_import_submodules(target))
     if not isinstance(cast("Any", target), str | Path):
@@ -44,14 +61,15 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
     text = str(target)
     if not text.strip():
         raise UsageError("an empty name finds nothing; give a module, a file or a folder")
-    if isinstance(target, str) and (split := _split_function(text)):
-        return _select_function(discover(split[0]), *split)
+    if isinstance(target, str) and (split := split_function(text)):
+        return _select_function(discover_listed(split[0], listing), *split)
     path = Path(text)
     kind = _classify_path(path)
     if kind == "folder" and (isinstance(target, Path) or "/" in text or not is_importable(text)):
+        _imports.add(listing or list_code([str(path.absolute())], text))
         return _collect_tools(_import_folder(path))
     if path.suffix == ".py" or kind == "file":
-        return _collect_tools([_import_file(path)])
+        return _collect_tools([import_file(path, listing=listing)])
     if isinstance(target, Path):
         raise UsageError(f"{target} is neither a Python file nor a folder")
     if is_importable(text):
@@ -74,12 +92,6 @@ def _classify_path(path: Path) -> Literal["folder", "file", "nothing"]:
         return "folder" if path.is_dir() else "file" if path.is_file() else "nothing"
     except OSError:  # a name that no file can have, a folder that may not be read
         return "nothing"
-
-
-def _split_function(text: str) -> tuple[str, str] | None:
-    r"""Split `module:function` in two; a drive letter (`C:\tools.py`) is not a module."""
-    before, colon, after = text.rpartition(":")
-    return (before, after) if colon and after.isidentifier() and len(before) > 1 else None
 
 
 def _select_function(found: Toolbox, target: str, name: str) -> Toolbox:
@@ -106,6 +118,21 @@ def is_importable(name: str) -> bool:
         return True
 
 
+def is_installed(package: str) -> bool:
+    """Whether a package or module without a parent is found elsewhere than in the working directory.
+
+    One that was imported from there, or from the folder of a tool, is not installed. Nothing is imported.
+    """
+    if not package.isidentifier():
+        return False
+    folders = [folder for folder in sys.path if folder and Path(folder).absolute() != Path.cwd()]
+    return any(
+        finder.find_spec(package, folders if finder is PathFinder else None) is not None
+        for finder in sys.meta_path
+        if finder is not _imports
+    )
+
+
 def _import(name: str) -> ModuleType:
     with _name_import_errors(name):
         return importlib.import_module(name)
@@ -122,51 +149,56 @@ def _import_submodules(module: ModuleType) -> list[ModuleType]:
 
 def _import_folder(folder: Path) -> list[ModuleType]:
     if (folder / "__init__.py").is_file():
-        with _extend_path(_find_import_root(folder)):
-            return _import_submodules(_import_file(folder / "__init__.py"))
-    files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
-    packages = sorted(
-        path.parent for path in folder.glob("*/__init__.py") if not path.parent.name.startswith(("_", "."))
-    )
+        with _imports.search(find_import_root(folder)):
+            return _import_submodules(_import_listed(folder / "__init__.py"))
+    files, packages = list_modules(folder)
     if not files and not packages:
         raise UsageError(f"there is no Python file in the folder {folder}")
-    modules = [_import_file(path) for path in files]
+    modules = [_import_listed(path) for path in files]
     return modules + [module for package in packages for module in _import_folder(package)]
 
 
-def _import_file(path: Path) -> ModuleType:
+def import_file(path: Path, *, name: str | None = None, listing: Listing | None = None) -> ModuleType:
+    """Import a Python file, and what it imports from its folders as far as that is listed.
+
+    Args:
+        path: The file.
+        name: The name under which the file is run once more; by default that in its package, or one that no other
+            module has, and a file that was imported before is not run again.
+        listing: What may be loaded; by default what is listed for the file.
+
+    Raises:
+        UsageError: There is no such file, or it fails to import.
+    """
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
+    _imports.add(listing or list_code([str(path.absolute())], str(path)))
+    return _import_listed(path, name)
+
+
+def _import_listed(path: Path, name: str | None = None) -> ModuleType:
     path = path.resolve()
     # A file of a package is imported as a part of it, so that its relative imports work.
-    root = _find_import_root(path.parent)
+    root = find_import_root(path.parent)
     package = path.parent.relative_to(root).parts
-    with _extend_path(root), _name_import_errors(str(path)):
-        if not package:
-            return _import_alone(path)
+    with _imports.search(root), _name_import_errors(str(path)):
+        if not package or name is not None:
+            return _import_alone(path, name)
         module = importlib.import_module(".".join(package if path.stem == "__init__" else (*package, path.stem)))
         if module.__file__ is None or Path(module.__file__).resolve() != path:
             raise UsageError(f"cannot import {path}: another module of that name is in use, {module.__file__}")
         return module
 
 
-def _find_import_root(folder: Path) -> Path:
-    """Return the folder that holds the outermost package to which `folder` belongs."""
-    folder = folder.resolve()
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
-
-
-def _import_alone(path: Path) -> ModuleType:
-    """Import a file that is in no package, under a name that no other module has."""
-    name = f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"
-    if name in sys.modules:
+def _import_alone(path: Path, given_name: str | None) -> ModuleType:
+    """Import a file that is in no package, under a name that no other module has, or under the given one."""
+    name = given_name or f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"
+    if name in sys.modules and given_name is None:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(_imports.take(spec))
     sys.modules[name] = module  # before it runs: pydantic and dataclasses look their module up here
     try:
         spec.loader.exec_module(module)
@@ -176,18 +208,113 @@ def _import_alone(path: Path) -> ModuleType:
     return module
 
 
-@contextmanager
-def _extend_path(folder: Path) -> Generator[None]:
-    """Let modules beside the file be imported while it loads, unless installed ones have the same names.
+class _ListedLoader(SourceFileLoader):
+    """Runs a source file whose hash is known. Compiled files are neither read nor written."""
 
-    A module that a function of the file imports later, when it is called, must be installed.
+    def __init__(self, name: str, path: str, digest: str) -> None:
+        super().__init__(name, path)
+        self._digest = digest
+
+    def get_code(self, fullname: str) -> CodeType:
+        content = self.get_data(self.path)
+        _check_digest(self.path, content, self._digest)
+        return self.source_to_code(content, self.path)
+
+
+def _check_digest(path: str, content: bytes, digest: str) -> None:
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ImportError(f"{path} has changed since it was listed; run the command again", path=path)
+
+
+class _ListedImports:
+    """Finds the listed files in the folders of tools, for `import`. It is the first finder once tools were loaded.
+
+    What is installed comes first: a file in a folder of tools takes no other module's place. A file there that is not
+    listed is not found. In the folder of a project it is refused even if the tools put the folder on Python's path
+    themselves, since nobody was asked about that file.
     """
-    sys.path.append(str(folder))
-    try:
-        yield
-    finally:
-        with suppress(ValueError):  # the file may have removed it itself
-            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(str(folder))]  # an earlier one is not ours
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+        self._guarded: dict[str, None] = {}
+        self._roots: list[str] = []
+        self._own_path: tuple[str, ...] = ()
+        self._refused: dict[str, str] = {}
+
+    def add(self, listing: Listing) -> None:
+        """Let the files of a listing be imported."""
+        if self not in sys.meta_path:
+            self._own_path = tuple(f"{os.path.realpath(each)}{os.sep}" for each in sys.path)
+            sys.meta_path.insert(0, self)
+        self._digests |= {os.path.realpath(path): digest for path, digest in listing.files.items()}
+        self._guarded |= {f"{folder}{os.sep}": None for folder in listing.folders}
+
+    @contextmanager
+    def search(self, root: Path) -> Generator[None]:
+        """Search modules in a folder, before all others of tools while this lasts, and after them later."""
+        self._roots.insert(0, str(root))
+        try:
+            yield
+        finally:
+            self._roots.remove(str(root))
+            if str(root) not in self._roots:
+                self._roots.append(str(root))
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module as the other finders do, or else among the listed files."""
+        for finder in [*sys.meta_path]:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                return self._guard(spec) if finder is PathFinder else spec
+        for root in [] if path is not None else self._roots:
+            spec = PathFinder.find_spec(fullname, [root])
+            if spec is None:
+                continue
+            if self._is_listed(spec):
+                return self.take(spec)
+            self._refused[fullname] = spec.origin or fullname
+        return None
+
+    def take(self, spec: ModuleSpec) -> ModuleSpec:
+        """Return the spec of a listed file with a loader that runs what was listed and nothing else."""
+        if spec.origin is None or spec.loader is None:  # a folder that is no package: its files are asked for later
+            return spec
+        digest = self._digests.get(os.path.realpath(spec.origin), "")
+        if isinstance(spec.loader, SourceFileLoader):
+            spec.loader, spec.cached = _ListedLoader(spec.name, spec.origin, digest), None
+        else:
+            _check_digest(spec.origin, Path(spec.origin).read_bytes(), digest)
+        return spec
+
+    def explain(self, error: ModuleNotFoundError) -> str:
+        """Return why a module was not found though there is such a file, as the end of a sentence."""
+        file = self._refused.get(error.name or "")
+        return f" ({file} is not loaded: no import statement of the tools names it, so write one)" if file else ""
+
+    def _guard(self, spec: ModuleSpec) -> ModuleSpec:
+        """Return a spec that Python found on its path, unless the file is one of a project and is not listed."""
+        if spec.origin is None or spec.loader is None:
+            return spec
+        file = os.path.realpath(spec.origin)
+        if file.startswith(self._own_path):
+            return spec
+        if file in self._digests:
+            return self.take(spec)
+        if not file.startswith(tuple(self._guarded)):
+            return spec
+        self._refused[spec.name] = file
+        raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
+
+    def _is_listed(self, spec: ModuleSpec) -> bool:
+        if spec.origin is not None and spec.loader is not None:
+            return os.path.realpath(spec.origin) in self._digests
+        folders = tuple(f"{os.path.realpath(each)}{os.sep}" for each in spec.submodule_search_locations or ())
+        return any(file.startswith(folders) for file in self._digests)
+
+
+_imports = _ListedImports()
 
 
 @contextmanager
@@ -201,9 +328,11 @@ def _name_import_errors(what: str) -> Generator[None]:
     except SyntaxError as error:
         raise UsageError(f"cannot import {what}: {error.filename}, line {error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:
-        places = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
-        place = f"{places[-1].filename}, line {places[-1].lineno}: " if len(places) > 1 else ""
-        raise UsageError(f"cannot import {what}: {place}{type(error).__name__}: {error}") from error
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [each for each in frames if "importlib" not in each.filename and each.filename != __file__]
+        place = f"{places[-1].filename}, line {places[-1].lineno}: " if places else ""
+        reason = _imports.explain(error) if isinstance(error, ModuleNotFoundError) else ""
+        raise UsageError(f"cannot import {what}: {place}{type(error).__name__}: {error}{reason}") from error
 
 
 def _collect_tools(modules: list[ModuleType]) -> Toolbox:

@@ -2,9 +2,9 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, update_wrapper
-from typing import Any, Generic, NamedTuple, ParamSpec, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from toolspeak.tools.arguments import Checker, is_recursive
 from toolspeak.tools.context import Context
@@ -14,10 +14,15 @@ from toolspeak.tools.schema_function import SchemaChecker, build_signature, find
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import Effect, Schema, ToolSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+ApprovalRule: TypeAlias = Callable[..., bool | Awaitable[bool]]
+"""A function of a call, or of a call and its `Context`, that returns whether somebody must be asked about the call."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -26,11 +31,12 @@ class ToolOptions(TypedDict, total=False):
     name: str | None
     description: str | None
     effect: Effect
-    approve: bool
+    approve: "bool | ApprovalRule"
     sequential: bool
     timeout: float | None
     max_output: int | None
     raw: str | None
+    own_results: bool
 
 
 class Bound(NamedTuple):
@@ -67,6 +73,7 @@ class Tool(Generic[P, R]):
     function: Callable[P, R]
     is_async: bool
     is_quick: bool = False
+    approval_rule: ApprovalRule | None = None
 
     def __init__(self, function: Callable[P, R], **options: Unpack[ToolOptions]) -> None:
         if unknown := options.keys() - ToolOptions.__annotations__.keys():
@@ -74,7 +81,7 @@ class Tool(Generic[P, R]):
         base: ToolSpec | None = None
         if isinstance(function, Tool):
             inner = cast("Tool[P, R]", function)
-            function, base = inner.function, inner.spec
+            function, base, self.approval_rule = inner.function, inner.spec, inner.approval_rule
         if not callable(function):
             cure = "; give its as_tool(NAME)" if hasattr(function, "as_tool") else ""
             raise UsageError(f"a tool is made from a function, not from {type(function).__name__}{cure}")
@@ -90,6 +97,7 @@ class Tool(Generic[P, R]):
                 "sequential": base.sequential,
                 "timeout": base.timeout,
                 "max_output": base.max_output,
+                "own_results": base.own_results,
             }
         )
         chosen: ToolOptions = {**inherited, **options}
@@ -101,11 +109,21 @@ class Tool(Generic[P, R]):
             raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
+        if "approve" in options:
+            approve = options["approve"]
+            if not isinstance(cast("object", approve), bool) and not callable(approve):
+                raise UsageError(f"approve is True, False or a function of a call, not {approve!r}")
+            self.approval_rule = None if isinstance(approve, bool) else approve
         signature = read_signature(function, name) if given is None else build_signature(function, name or given.name)
         raw = base.raw if base else None
         if "raw" in options:
             # `raw` is the name in the function, and `spec.raw` the name that the model is shown.
             raw = next((each.key for each in signature.parameters if each.name == options["raw"]), options["raw"])
+        origin = base.origin if base else Origin.PROGRAM
+        if "description" in options:
+            # A docstring is a part of the program. A text that is passed may have come from anywhere.
+            documented_origin = Origin.PROGRAM if given is None else given.origin
+            origin = documented_origin if description is None else Origin.FOREIGN_DESCRIPTION
         documented = read_docstring(signature.docstring)
         self.function = function
         self.is_async = signature.is_async
@@ -124,11 +142,13 @@ class Tool(Generic[P, R]):
                 parameters=self._checker.schema if given else drop_enum_names(self._checker.schema),
                 returns=returns,
                 effect=effect,
-                approve=chosen.get("approve", False),
+                approve=chosen.get("approve", False) is not False,
                 sequential=chosen.get("sequential", False),
                 timeout=timeout,
                 max_output=max_output,
                 raw=raw,
+                origin=origin,
+                own_results=chosen.get("own_results", False),
             )
         except ValueError as error:  # `raw` names a parameter that cannot take a raw text
             raise UsageError(str(error)) from None
@@ -158,6 +178,16 @@ class Tool(Generic[P, R]):
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Validate the JSON arguments of a call: return the Python values by key, or raise `InvalidArguments`."""
         return self._checker.validate(arguments)
+
+    def complete(self, arguments: Any) -> dict[str, Any]:
+        """Validate the JSON arguments of a call; return the values by key, with the defaults of those left out."""
+        values = self.validate(arguments)
+        for parameter in () if isinstance(self._checker, SchemaChecker) else self._signature.parameters:
+            if parameter.key not in values and parameter.make_default is not None:
+                values[parameter.key] = parameter.make_default()
+            elif parameter.key not in values and parameter.default is not NO_DEFAULT:
+                values[parameter.key] = parameter.default
+        return values
 
     def bind(self, arguments: Any, context: Context[Any] | None = None) -> Bound:
         """Validate the JSON arguments of a call and arrange them for the function."""
@@ -246,12 +276,15 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         name: The name for the model, instead of the function's own.
         description: The description for the model, instead of the docstring's.
         effect: `"read"` changes nothing, `"idempotent"` may be repeated, `"once"` must not be (the careful default).
-        approve: Ask somebody before a call runs.
+        approve: Ask somebody before a call runs: always, or if a function of the call (and of its `Context`, if it
+            has a second parameter) returns True. In `call.arguments` it has the values that `function` would get.
         sequential: Run a call alone, not beside other calls.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
+        own_results: The results are your own data, which no stranger writes: a list of your files, not their content.
+            A call that stands in such a result does not count as quoted.
 
     Examples:
         >>> @tool(effect="read", timeout=5)

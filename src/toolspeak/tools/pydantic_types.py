@@ -16,8 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema, to_jsonable_python
 
 from toolspeak.tools.schema import TypeInfo, UnusableType, ValueValidator, drop_enum_names, simplify_schema
-from toolspeak.values.coercion import ENUM_NAMES
-from toolspeak.values.spec import Schema
+from toolspeak.values.spec import ENUM_NAMES, Schema
 
 PYDANTIC_TAKES_ALL = sys.version_info >= (3, 12)
 

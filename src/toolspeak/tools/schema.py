@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from toolspeak.values.coercion import ENUM_NAMES
 from toolspeak.values.errors import UsageError
-from toolspeak.values.spec import Schema, map_subschemas
+from toolspeak.values.spec import ENUM_NAMES, Schema, map_subschemas
 
 MAX_INLINE_SCHEMAS = 2_000
 """Schemas that inlining may produce from one definition; a larger definition stays behind its `$ref`."""

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 
 from toolspeak.reading.names import index_names
 from toolspeak.reading.reader import Reader
+from toolspeak.reading.source import Budget
 from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
@@ -27,11 +28,13 @@ MARKS_IN_STRING = re.compile(r'["\\]')
 class NativeCalls:
     """The API's own calls of one answer, by their index in the answer.
 
-    An id begins with `prefix` where the API gave none that can be used. `taken` are the ids of earlier calls.
+    An id begins with `prefix` where the API gave none that can be used. `taken` are the ids of earlier calls. `budget`
+    counts the work of repairing arguments, in all calls of the answer.
     """
 
-    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str]) -> None:
+    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str], budget: Budget) -> None:
         self._specs = specs
+        self._budget = budget
         self._prefix = prefix
         self._taken = taken
         self._given: set[str] = set()  # the ids of calls of this answer
@@ -78,7 +81,7 @@ class NativeCalls:
             event = self._read_json(call)
             if event is None and is_whole and call.find_end(rest):
                 event = self._read_json(call)
-        call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
+        call.last_event = event or _repair(call, self._specs[call.tool or ""], finish, self._budget)
         events.append(call.last_event)
 
     def last_event(self, index: int) -> CallReady | CallMalformed | None:
@@ -236,14 +239,15 @@ class _CallBuffer:
         return False
 
 
-def _repair(call_id: str, spec: ToolSpec, text: str, finish: FinishReason) -> CallReady | CallMalformed:
+def _repair(call: _CallBuffer, spec: ToolSpec, finish: FinishReason, budget: Budget) -> CallReady | CallMalformed:
     """Read arguments that are not quite JSON as generously as a call in text is read."""
-    reader = Reader([spec])
+    text = call.text
+    reader = Reader([spec], budget=budget)
     events = [*reader.feed(f'{{"name": {json.dumps(spec.name)}, "arguments": {text}}}'), *reader.close(finish)]
     ready = [event for event in events if isinstance(event, CallReady)]
     if len(ready) == 1 and finish in ENDED_WELL:
-        call = ToolCall(id=call_id, name=spec.name, arguments=ready[0].call.arguments)
-        return CallReady(call=call, repair="syntax" if ready[0].repair == "none" else ready[0].repair)
+        repaired = ToolCall(id=call.id, name=spec.name, arguments=ready[0].call.arguments)
+        return CallReady(call=repaired, repair="syntax" if ready[0].repair == "none" else ready[0].repair)
     reason = "its arguments are not complete" if finish == "length" else "its arguments are not a JSON object"
     hint = "Make the call again, with its arguments as one complete JSON object."
-    return CallMalformed(call_id=call_id, name=spec.name, raw=text, reason=reason, hint=hint)
+    return CallMalformed(call_id=call.id, name=spec.name, raw=text, reason=reason, hint=hint)

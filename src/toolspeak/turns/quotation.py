@@ -1,12 +1,21 @@
-"""Quotations: calls that a model copied from the result of a tool or from an attachment.
+"""Quotations: calls that a model copied from what neither the user nor the program wrote.
 
 A page that a tool returned may hold a call. A model that quotes the page writes that call, and the reader of its answer
 cannot tell a quotation from a call. The conversation can: a call is quoted if the same tool with the same arguments
-stands in an earlier result or attachment, and neither in the user's own words nor in an earlier call that was allowed.
+stands in a text of foreign origin (`values/origin.py`), and neither in the words of the user or the program nor in an
+earlier call that was allowed. Such texts are results, attachments, what of these was put into a prompt, and foreign
+descriptions of tools; a description may show calls of its own tool. Who wrote a text is asked of its origin, never of
+the role of its message.
 
 A text is searched in two ways. It is read as a whole, by the reader that reads answers. And it is read again from each
 place where the tool is named in the shape of a call, since what stands before such a place (reasoning, an open fence, a
 string without its end) may hide the call from a reader of the whole, and a model may leave it out.
+
+Names are found as the reader of answers resolves them: both fold them with `fold_name`.
+
+A program that stands in the place of a call is quoted if all its lines stand in one foreign text, whatever is around
+them: HTML, the marks of a list, other statements, comments. One call in the middle of a sentence is a hint, though, and
+may be followed.
 
 For a raw text in a block with the name of its tool, it is enough that its words follow such a label: the block in the
 result may be indented, quoted or never closed, and the model may write it without those faults.
@@ -18,22 +27,37 @@ the whole run.
 import html
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.dialects.native import NativeDialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.reading.forms import ROLES
-from toolspeak.reading.names import find_raw_parameters
+from toolspeak.reading.names import clean_text, find_raw_parameters, fold_name
 from toolspeak.reading.reader import Reader
+from toolspeak.reading.source import INNER_SOURCE_CHARS, Budget
 from toolspeak.values.events import CallReady
-from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolCall
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.messages import (
+    Call,
+    Concat,
+    Media,
+    Message,
+    Ref,
+    Result,
+    Text,
+    ToolCall,
+    find_origin,
+    holds_foreign,
+    split_text,
+)
+from toolspeak.values.origin import Origin, Stretch
+from toolspeak.values.spec import ToolSpec, list_foreign_texts
 
 OWN_ID = re.compile(r"call_(\d+)_")
 """The beginning of an id that was given here: it has the number of its turn."""
@@ -79,10 +103,6 @@ class CallIds:
         return f"call_{turn}"
 
 
-NOT_RUN = "not run:"
-"""How the error of a call begins that was not allowed to run, where the result does not say so by its `reason`: in
-conversations that were saved before results had one, or that a client of the gateway sends."""
-
 SEARCHED_CHARS_PER_CHAR = 8
 MIN_SEARCHED_CHARS = 20_000
 """Characters that are read again, for each character of a text and at least. A text that would need more, and has all
@@ -95,14 +115,15 @@ MAX_ENCLOSING_BRACES = 3
 MAX_JSON_IN_JSON = 3
 """How deeply JSON is searched in the strings of JSON."""
 
-SEPARATORS = "_.-\\\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-"""Characters that do not count in the name of a tool; see `toolspeak.reading.names`."""
-
 CALL_SHAPE = re.compile(r"[^\w\s.,;!?]|[ \t]*(?:[\n({\[<]|$)")
 """What follows the name of a tool in a call, and seldom in a sentence."""
 
 LINE_MARKS = re.compile(r"(?:[ \t>*|#-]|\d{1,3}[.)]|<[^<>\n]*>)*")
 """Marks of lists, quotations and HTML at the beginning of a line, which a model may leave out."""
+
+STANDS_ALONE = re.compile(r"(?:[>|*#\n-]|\d[.)])[ \t`]*\Z")
+MARK_CHARS = 12
+"""What is looked at before the name of a tool, to tell whether a line, an element of HTML or a list begins there."""
 
 OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() if role == "open"), re.I)
 MAX_INLINE_CLOSERS = 8
@@ -120,10 +141,21 @@ FENCE_END = re.compile(r"(?:`{3}|~{3})[ \t]{0,8}\Z")
 """The end of a fence, before its label."""
 
 MAX_LABEL_LINE_CHARS = 200
+TAG = re.compile(r"<[^<>\n]*>")
+CODE_TOKEN = re.compile(r"\w+|[^\w\s]")
+COMMENT = re.compile(r"""('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|#[^\n]*""")
+"""A string, or a comment."""
+
+ALIKE_IN_CODE = str.maketrans({'"': "'", "`": "'", "‘": "'", "’": "'", "“": "'", "”": "'"})
+"""Marks that a model exchanges when it copies code."""
+
 QUOTE_MARKS = re.compile(r"^[ \t]*(?:[>|][ \t]*)+", re.MULTILINE)
 """Marks of a quotation at the beginning of a line."""
 
 TEXT_MEDIA = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml|javascript))")
+
+NewParser: TypeAlias = Callable[[Budget, bool], Parser]
+"""Makes a parser for a text, or for an excerpt of one that was read before."""
 
 Key: TypeAlias = str
 """Equal for two calls of the same tool with the same arguments, whatever their ids and white space."""
@@ -133,24 +165,33 @@ class Quotation(NamedTuple):
     """Where a quoted call stands.
 
     Attributes:
-        result_id: The id of the call whose result holds it; "" for an attachment.
-        tool: The tool that returned the result; "" for an attachment.
+        origin: The origin of the text that holds it.
+        result_id: The id of the call whose result holds it; "" for another text.
+        tool: The tool that returned the result, or whose description it is; else "".
     """
 
-    result_id: str
-    tool: str
+    origin: Origin
+    result_id: str = ""
+    tool: str = ""
+
+
+class _Place(NamedTuple):
+    """Where a text names a tool. `start` and `end` are those of the name as it is written there."""
+
+    start: int
+    end: int
 
 
 class _ToolName(NamedTuple):
-    """The name of a tool in all its variants.
+    """The name of a tool.
 
     Attributes:
-        loose: The last part of the name, without separators and in one case.
-        pattern: Finds the name in a text.
+        name: The name.
+        forms: The name and the last part of it, folded: a text that names the tool holds one of them when it is folded.
     """
 
-    loose: str
-    pattern: re.Pattern[str]
+    name: str
+    forms: tuple[str, ...]
 
 
 class QuotationFinder:
@@ -160,18 +201,20 @@ class QuotationFinder:
         call_ids: The ids of the calls of that conversation.
     """
 
-    def __init__(self, specs: Sequence[ToolSpec], dialect: Dialect) -> None:
+    def __init__(self, specs: Sequence[ToolSpec], dialect: Dialect, earlier_specs: Sequence[ToolSpec] = ()) -> None:
         """Prepare to search.
 
         Args:
             specs: The tools on offer.
             dialect: The dialect of the conversation. A text is also read with its parser, if it has one of its own.
+            earlier_specs: Tools that were on offer before in the same conversation.
         """
-        self._parsers: list[Callable[[], Parser]] = [lambda: Reader(specs)]
+        self._parsers: list[NewParser] = [lambda budget, excerpt: Reader(specs, budget=budget, is_excerpt=excerpt)]
         if not isinstance(dialect, TextDialect | NativeDialect):
-            self._parsers.append(lambda: dialect.parser(specs))
-        self._names: dict[str, _ToolName] = {}
+            self._parsers.append(lambda budget, excerpt: dialect.parser(specs))
         self._raw_parameters = find_raw_parameters(specs)
+        described = (*specs, *earlier_specs)
+        self._descriptions = [(spec.name, text) for spec in described for text in list_foreign_texts(spec)]
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
         self.call_ids = CallIds()
@@ -181,30 +224,32 @@ class QuotationFinder:
         self._history = history
         self.call_ids.follow(history)
 
-    def find_call(self, call: ToolCall, keys: dict[str, Key]) -> Quotation | None:
+    def find_call(self, call: ToolCall, keys: dict[str, Key], budget: Budget) -> Quotation | None:
         """Return where a call that was read from text is quoted from; None if it is the model's own.
 
         Args:
             call: The call.
             keys: The keys of the calls before it in the same message, by id. The key of this call is added, if there is
                 anything to quote from.
+            budget: What counts the work of the search, for all calls of the message.
         """
-        if next(self._foreign_sources(), None) is None:
+        if next(self._foreign_sources(call.name), None) is None:
             return None
         key = keys[call.id] = make_key(call, keys)
-        name, words = self._name(call.name), _words(call.arguments)
-        size = 2 * len(repr(call.arguments)) + 200
+        name, words = _fold_tool(call.name), _words(call.arguments)
+        # A power of two, so that calls of about one size are looked for in the same parts of a text.
+        size = 1 << (2 * len(repr(call.arguments)) + 200).bit_length()
         raw = self._raw_words(call)
 
         def holds(source: _SourceText, *, inline: bool) -> bool:
             if not source.names(name):
                 return False
             is_raw = raw is not None and source.holds_raw(name, raw, inline=inline)
-            return is_raw or source.holds(key, name, words, size, inline=inline)
+            return is_raw or source.holds(key, name, words, size, budget, inline=inline)
 
-        for quotation, source in self._foreign_sources():
+        for quotation, source in self._foreign_sources(call.name):
             if holds(source, inline=False):
-                is_own = key in self._allowed_keys() or any(holds(each, inline=True) for each in self._user_sources())
+                is_own = key in self._allowed_keys() or any(holds(each, inline=True) for each in self._own_sources())
                 return None if is_own else quotation
         return None
 
@@ -215,44 +260,56 @@ class QuotationFinder:
 
     def find_program(self, call: ToolCall, program: str) -> Quotation | None:
         """Return where a program is quoted from that stands in the message instead of a call; None if from nowhere."""
-        lines = {line.strip() for line in program.split("\n")} - {""}
+        code = COMMENT.sub(lambda found: found[1] or "", program).replace(";", "\n")
+        lines = [tokens for line in code.split("\n") if (tokens := _write_tokens(line))]
+        if not any("(" in line or "@" in line for line in lines):  # it calls nothing
+            return None
         for quotation, source in self._foreign_sources():
-            if lines <= source.lines:
+            if source.holds_program(lines, inline=False):
                 is_own = make_key(call, {}) in self._allowed_keys() or any(
-                    lines <= each.lines for each in self._user_sources()
+                    each.holds_program(lines, inline=True) for each in self._own_sources()
                 )
                 return None if is_own else quotation
         return None
 
     def is_named(self, tool: str) -> bool:
-        """Whether a result or an attachment names a tool, so that a call of the tool may be quoted."""
-        name = self._name(tool)
-        return any(source.names(name) for _, source in self._foreign_sources())
+        """Whether a foreign text names a tool, so that a call of the tool may be quoted."""
+        name = _fold_tool(tool)
+        return any(
+            source.names_call(name) if quotation.origin is Origin.FOREIGN_DESCRIPTION else source.names(name)
+            for quotation, source in self._foreign_sources(tool)
+        )
 
-    def _name(self, tool: str) -> _ToolName:
-        if tool not in self._names:
-            letters = _loosen(tool.rpartition(".")[2]) or tool
-            between = f"[{re.escape(SEPARATORS)}]*"
-            pattern = re.compile(rf"(?<!\w){between.join(map(re.escape, letters))}(?!\w)", re.IGNORECASE)
-            self._names[tool] = _ToolName(letters, pattern)
-        return self._names[tool]
-
-    def _foreign_sources(self) -> Iterator[tuple[Quotation, "_SourceText"]]:
-        """Yield the texts that neither the user nor the model wrote, with their places."""
+    def _foreign_sources(self, tool: str = "") -> Iterator[tuple[Quotation, "_SourceText"]]:
+        """Yield the foreign texts with their places. What is written about `tool` may show calls of it, and is none."""
         tools: dict[str, str] = {}
         for message in self._history:
             tools |= {call.id: call.name for call in message.calls}
+            if message.role == "assistant" or not holds_foreign(message):
+                continue
             for part in message.parts:
-                if isinstance(part, Result):
-                    quotation = Quotation(part.call_id, tools.get(part.call_id, ""))
-                    yield from ((quotation, self._source(text)) for text in map(_text_of, part.content) if text)
+                if isinstance(part, Result) and (origin := find_origin(part, message.role)).is_foreign:
+                    quotation = Quotation(origin, part.call_id, tools.get(part.call_id, ""))
+                    yield from ((quotation, self._source(text)) for text in _list_texts(part.content))
                 elif isinstance(part, Media) and (text := _text_of(part)):
-                    yield Quotation("", ""), self._source(text)
+                    yield Quotation(Origin.ATTACHMENT), self._source(text)
+                elif isinstance(part, Text):
+                    # The whole text: a call may be put together from a template and what was filled in.
+                    origins = [each.origin for each in split_text(part, message.role) if each.origin.is_foreign]
+                    yield from ((Quotation(origin), self._source(part.text)) for origin in origins[:1])
+        for name, text in self._descriptions:
+            if name != tool:
+                yield Quotation(Origin.FOREIGN_DESCRIPTION, tool=name), self._source(text)
 
-    def _user_sources(self) -> Iterator["_SourceText"]:
+    def _own_sources(self) -> Iterator["_SourceText"]:
+        """Yield what the user and the program have written: each text up to where somebody else's begins."""
         for message in self._history:
-            if message.role in ("user", "system") and message.text:
-                yield self._source(message.text)
+            stretches: list[Stretch] = []
+            for part in message.parts:
+                stretches += split_text(part, message.role) if isinstance(part, Text) else ()
+            for is_trusted, group in groupby(stretches, key=lambda stretch: stretch.origin.is_trusted):
+                if is_trusted:
+                    yield self._source("".join([stretch.text for stretch in group]))
 
     def _source(self, text: str) -> "_SourceText":
         if text not in self._sources:
@@ -274,40 +331,65 @@ class QuotationFinder:
         return allowed
 
 
+_Part: TypeAlias = tuple[str, int, int | None]
+"""A variant of a text, and where a part of it begins and ends."""
+
+
 class _SourceText:
     """A text that may hold calls, with what was read of it so far."""
 
-    def __init__(self, text: str, parsers: Sequence[Callable[[], Parser]]) -> None:
+    def __init__(self, text: str, parsers: Sequence[NewParser]) -> None:
         self._text = text
         self._parsers = parsers
         has_codes = ("\\" in text or "&" in text) and CODED_CHARS.search(text)
-        self._loose = "" if has_codes else _loosen(text)
+        self._folded = "" if has_codes else fold_name(text)
         self._naming: dict[_ToolName, tuple[str, ...]] = {}
-        self._keys: dict[str, set[Key]] = {}
-        self._places: dict[tuple[str, _ToolName], list[re.Match[str]]] = {}
+        self._keys: dict[_Part, set[Key]] = {}
+        self._refused: dict[_Part, Budget] = {}
+        self._places: dict[tuple[str, _ToolName], list[_Place]] = {}
+        self._folded_variants: dict[str, _FoldedText] = {}
 
     def names(self, tool: _ToolName) -> tuple[str, ...]:
-        """Return the variants of the text that name a tool."""
-        if self._loose and tool.loose not in self._loose:  # the common case
+        """Return the variants of the text that name a tool, as they are and with the name in its own spelling."""
+        if self._folded and not any(form in self._folded for form in tool.forms):  # the common case
             return ()
         if tool not in self._naming:
-            self._naming[tool] = tuple(text for text in self._variants if tool.pattern.search(text))
+            naming = [text for text in self._variants if self._fold(text).find(tool)]
+            respelt = [self._fold(text).respell(tool) for text in naming]
+            self._naming[tool] = tuple(dict.fromkeys([*naming, *respelt]))
         return self._naming[tool]
 
-    def holds(self, key: Key, tool: _ToolName, words: set[str], size: int, *, inline: bool = False) -> bool:
-        """Whether the text holds a call.
+    def names_call(self, tool: _ToolName) -> bool:
+        """Whether the text names a tool in the shape of a call."""
+        return any(self._find_places(text, tool) for text in self.names(tool))
+
+    def _fold(self, text: str) -> "_FoldedText":
+        if text not in self._folded_variants:
+            self._folded_variants[text] = _FoldedText(text)
+        return self._folded_variants[text]
+
+    def holds(
+        self, key: Key, tool: _ToolName, words: set[str], size: int, budget: Budget, *, inline: bool = False
+    ) -> bool:
+        """Whether the text holds a call. One that takes too much work to read counts as one that holds it.
 
         Args:
             key: The key of the call.
             tool: The name of its tool.
             words: The words of its arguments.
             size: The most characters that it may take up.
+            budget: What counts the work of the search.
             inline: Whether a call in the middle of a sentence counts.
         """
         texts = self.names(tool)
-        if any(key in self._read_whole(text) for text in texts):
+        found = [self._find_keys(text, budget) for text in texts]
+        if any(keys is not None and key in keys for keys in found):
             return True
-        return words <= self._vocabulary and any(self._holds_at_place(text, key, tool, size, inline) for text in texts)
+        if not words <= self._vocabulary:
+            return False
+        if None in found:
+            return not inline
+        return any(self._holds_at_place(text, key, tool, size, budget, inline) for text in texts)
 
     def holds_raw(self, tool: _ToolName, words: Sequence[str], *, inline: bool) -> bool:
         """Whether the words of a raw text follow a fence with the name of a tool.
@@ -320,9 +402,9 @@ class _SourceText:
         for variant in self.names(tool):
             text = QUOTE_MARKS.sub("", variant)
             words_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
-            for place in tool.pattern.finditer(text):
-                label_end = text.find("\n", place.end(), place.end() + MAX_LABEL_LINE_CHARS)
-                if label_end < 0 or not FENCE_END.search(text[max(place.start() - 16, 0) : place.start()]):
+            for place in self._fold(text).find(tool):
+                label_end = text.find("\n", place.end, place.end + MAX_LABEL_LINE_CHARS)
+                if label_end < 0 or not FENCE_END.search(text[max(place.start - 16, 0) : place.start]):
                     continue
                 found = (word[0] for word in WORD.finditer(text, label_end))
                 count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, found, strict=False)))
@@ -341,41 +423,128 @@ class _SourceText:
     def _vocabulary(self) -> set[str]:
         return {word for text in self._variants for word in _split_words(text)}
 
+    def holds_program(self, lines: Sequence[str], *, inline: bool) -> bool:
+        """Whether the text holds all lines of a program, each as its tokens, among whatever else.
+
+        Args:
+            lines: The lines, as `_write_tokens` writes them.
+            inline: Whether a single line in the middle of a sentence counts.
+        """
+        for text, code in self._code:
+            if all(f" {line} " in code for line in lines):
+                return inline or len(lines) > 1 or not _is_hint(text, code, lines[0])
+        return False
+
     @cached_property
-    def lines(self) -> set[str]:
-        """All lines of the text, without the white space and the marks around them."""
-        lines = [line.strip() for text in self._variants for line in text.split("\n")]
-        return {*lines, *(line.lstrip("> ") for line in lines)}
+    def _code(self) -> list[tuple[str, str]]:
+        """The variants of the text, with and without tags, each with its tokens in one line."""
+        texts = dict.fromkeys(each for text in self._variants for each in (text, _unescape_text(TAG.sub("", text))))
+        return [(text, f" {_write_tokens(text)} ") for text in texts]
 
-    def _read_whole(self, text: str) -> set[Key]:
-        if text not in self._keys:
-            self._keys[text] = {key for parser in self._parsers for key in _read_keys(parser(), text)}
-        return self._keys[text]
+    def _find_keys(self, text: str, budget: Budget, start: int = 0, end: int | None = None) -> set[Key] | None:
+        """Return the keys of the calls in a variant of the text, or in a part of it; None if that is too much work.
 
-    def _find_places(self, text: str, tool: _ToolName) -> list[re.Match[str]]:
+        What is too much for one message may be read for a later one. What was read is kept.
+        """
+        part = (text, start, end)
+        if part in self._keys:
+            return self._keys[part]
+        if self._refused.get(part) is budget or not budget.may_rewind:
+            return None
+        is_excerpt = end is not None
+        if is_excerpt:
+            budget.count_rewound(end - start + INNER_SOURCE_CHARS)
+        refusals = budget.refusals
+        parsers = [new_parser(budget, is_excerpt) for new_parser in self._parsers]
+        keys = {key for parser in parsers for key in _read_keys(parser, text[start:end])}
+        if budget.refusals > refusals:
+            self._refused[part] = budget
+            return None
+        self._keys[part] = keys
+        return keys
+
+    def _find_places(self, text: str, tool: _ToolName) -> list[_Place]:
         """Return where a text names a tool in the shape of a call."""
         if (text, tool) not in self._places:
-            names = tool.pattern.finditer(text)
-            self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end())]
+            names = self._fold(text).find(tool)
+            self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end)]
         return self._places[text, tool]
 
-    def _holds_at_place(self, text: str, key: Key, tool: _ToolName, size: int, inline: bool) -> bool:
+    def _holds_at_place(self, text: str, key: Key, tool: _ToolName, size: int, budget: Budget, inline: bool) -> bool:
         ends: dict[int, int] = {}  # of what is read again, by its start
         spans: list[tuple[int, int]] = []
         chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
         for place in self._find_places(text, tool):
-            end = place.end() + size
-            for start in _find_starts(text, place.start()):
+            end = place.end + size
+            for start in _find_starts(text, place.start):
                 chars_left -= end - ends.get(start, start)
                 ends[start] = end
-            if inline:
-                closers = islice(CLOSERS.finditer(text, place.end(), end), MAX_INLINE_CLOSERS)
-                spans += [(place.start(), closer.end()) for closer in closers]
-                chars_left -= len(spans) and MAX_INLINE_CLOSERS * (spans[-1][1] - place.start())
+            if inline or _stands_alone(text, place.start):
+                closers = islice(CLOSERS.finditer(text, place.end, end), MAX_INLINE_CLOSERS)
+                spans += [(place.start, closer.end()) for closer in closers]
+                chars_left -= len(spans) and MAX_INLINE_CLOSERS * (spans[-1][1] - place.start)
             if chars_left < 0:
                 return not inline
         spans += ends.items()
-        return any(key in _read_keys(parser(), text[start:end]) for start, end in spans for parser in self._parsers)
+        for start, end in spans:
+            keys = self._find_keys(text, budget, start, min(end, len(text)))
+            if keys is None:
+                return not inline
+            if key in keys:
+                return True
+        return False
+
+
+class _FoldedText:
+    """A text in which the names of tools are searched for, whatever their spelling."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._folded = fold_name(text)
+        self._found: dict[_ToolName, list[_Place]] = {}
+
+    def find(self, tool: _ToolName) -> list[_Place]:
+        """Return where the text names a tool, in order. A longer name that only contains it is passed over."""
+        if tool not in self._found:
+            places = (place for form in tool.forms for place in self._find_form(form))
+            self._found[tool] = sorted(set(places))
+        return self._found[tool]
+
+    def respell(self, tool: _ToolName) -> str:
+        """Return the text with the name of a tool in its own spelling: a model that quotes may correct it."""
+        pieces: list[str] = []
+        done = 0
+        for start, end in self.find(tool):
+            if start >= done:
+                pieces += [self._text[done:start], tool.name]
+                done = end
+        return "".join([*pieces, self._text[done:]])
+
+    def _find_form(self, form: str) -> Iterator[_Place]:
+        text, found = self._text, self._folded.find(form)
+        while found >= 0:
+            start, end = self._sources[found], self._sources[found + len(form) - 1] + 1
+            while end < len(text) and not fold_name(text[end]):  # separators behind the name belong to it
+                end += 1
+            if not (_is_plain(text[start - 1 : start]) or _is_plain(text[end : end + 1])):
+                yield _Place(start, end)
+            found = self._folded.find(form, found + 1)
+
+    @cached_property
+    def _sources(self) -> "array[int]":
+        """The place in the text from which each character of the folded text was made."""
+        lengths = {char: len(fold_name(char)) for char in set(self._text)}
+        return array("L", (place for place, char in enumerate(self._text) for _ in range(lengths[char])))
+
+
+def _is_plain(char: str) -> bool:
+    """Whether a character continues a name. Other letters may be those of a sentence without spaces."""
+    return char.isascii() and char.isalnum()
+
+
+def _fold_tool(tool: str) -> _ToolName:
+    forms = dict.fromkeys((fold_name(tool), fold_name(tool.rpartition(".")[2])))
+    return _ToolName(tool, tuple(form for form in forms if form) or (tool,))
 
 
 def make_key(call: ToolCall, keys: Mapping[str, Key]) -> Key:
@@ -395,7 +564,7 @@ def _normalise(value: Any, keys: Mapping[str, Key]) -> Any:
         case list():
             return ("list", *(_normalise(each, keys) for each in cast("list[Any]", value)))
         case str():
-            return " ".join(value.split())
+            return " ".join(clean_text(value).split())
         case float() if value.is_integer():
             return int(value)
         case _:
@@ -418,29 +587,36 @@ def _text_of(part: Text | Media) -> str:
     return part.data.decode(errors="replace") if part.data and TEXT_MEDIA.match(part.mime) else ""
 
 
+def _list_texts(content: Sequence[Text | Media]) -> list[str]:
+    """Return the texts of a result, and all of them as one if there are several: a call may be spread over them."""
+    texts = [text for part in content if (text := _text_of(part))]
+    return texts if len(texts) < 2 else [*texts, "\n".join(texts)]
+
+
 def _was_allowed(call: ToolCall, result: Result) -> bool:
     """Whether a call was allowed to run. Malformed calls, which have no arguments in the history, were not."""
-    if not result.is_error:
-        return True
-    if result.reason:
-        return False
-    return bool(call.arguments) and not any(_text_of(part).startswith(NOT_RUN) for part in result.content)
+    return not result.is_error or (not result.reason and bool(call.arguments))
 
 
 def _vary(text: str, depth: int = 0) -> Iterator[str]:
-    """Yield a text, the texts in it if it is JSON, and the text without its escapes."""
+    """Yield a text, the texts in it if it is JSON, and the text without its escapes and without odd characters."""
     yield text
+    if (clean := clean_text(text)) != text:
+        yield clean
     values: Any = None
     if text.lstrip()[:1] in ("{", "[", '"'):
         with suppress(ValueError, RecursionError):  # JSON that was cut, or no JSON
             values = json.loads(text)
-    plain = ESCAPES.sub(_unescape, html.unescape(text)) if "\\" in text or "&" in text else text
-    if plain != text:
+    if (plain := _unescape_text(clean)) != clean:
         yield plain
     if values is None:
         return
     for each in _iter_texts(values):
         yield from _vary(each, depth + 1) if depth < MAX_JSON_IN_JSON else (each,)
+
+
+def _unescape_text(text: str) -> str:
+    return ESCAPES.sub(_unescape, html.unescape(text)) if "\\" in text or "&" in text else text
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -474,7 +650,7 @@ def _find_starts(text: str, place: int) -> Iterator[int]:
     """Yield where a call may begin that names its tool at `place`: its line, a token before it, a brace around it."""
     line = text.rfind("\n", 0, place) + 1
     yield line
-    if (marks := LINE_MARKS.match(text, line)) and marks.end() <= place:
+    if (marks := LINE_MARKS.match(text, line, line + LOOKBEHIND_CHARS)) and marks.end() <= place:
         yield marks.end()
     first = max(place - LOOKBEHIND_CHARS, 0)
     tokens = [match.start() for match in OPENERS.finditer(text, first, place)]
@@ -490,7 +666,26 @@ def _find_starts(text: str, place: int) -> Iterator[int]:
             yield brace.start()
 
 
-def _loosen(text: str) -> str:
-    for char in SEPARATORS:
-        text = text.replace(char, "")
-    return text.casefold()
+def _stands_alone(text: str, place: int) -> bool:
+    """Whether a line, an item of a list or an element of HTML begins at a place."""
+    return place == 0 or STANDS_ALONE.search(text[max(place - MARK_CHARS, 0) : place]) is not None
+
+
+def _write_tokens(code: str) -> str:
+    """Return the tokens of code with a space between them, so that its layout and its quotation marks do not count."""
+    tokens = " ".join(CODE_TOKEN.findall(clean_text(code).translate(ALIKE_IN_CODE)))
+    return tokens.replace(", )", ")").replace(", ]", "]").replace(", }", "}")
+
+
+def _is_hint(text: str, code: str, line: str) -> bool:
+    """Whether a line of code stands only in the middle of sentences, with a word before and a word behind it.
+
+    Args:
+        text: The text.
+        code: Its tokens.
+        line: The tokens of the line, which stand in `code`.
+    """
+    sought = re.compile(rf"(?<= ){re.escape(line)}(?= )")
+    in_sentence = re.compile(rf"\w (?:' )?{re.escape(line)} (?:' )?\w")
+    hints = sum(len(in_sentence.findall(_write_tokens(each))) for each in text.split("\n"))
+    return hints >= len(sought.findall(code))

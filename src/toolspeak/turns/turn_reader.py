@@ -15,6 +15,7 @@ from collections.abc import Container, Iterator, Sequence
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.reading.emitter import ContentBuilder
 from toolspeak.reading.names import find_raw_parameters
+from toolspeak.reading.source import Budget
 from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.turns.near_miss import find_near_miss, read_program_call
 from toolspeak.turns.quotation import Quotation, QuotationFinder
@@ -87,7 +88,10 @@ class TurnReader:
         self._keys: dict[str, str] = {}  # of the calls in the text so far, by id
         self._dialect = dialect
         self._parser: Parser | None = None  # made for the first text: an answer of API calls alone needs no parser
-        self._api_calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
+        # For the repair of API calls and the search for quotations. The text has the budget of its parser.
+        self._budget = Budget()
+        by_name = {spec.name: spec for spec in specs}
+        self._api_calls = NativeCalls(by_name, prefix=f"{prefix}_api", taken=taken, budget=self._budget)
         self._content = ContentBuilder()
         self._specs = specs
         self._prefix = prefix
@@ -181,14 +185,21 @@ class TurnReader:
         for event in events:
             marked.append(event)
             if isinstance(event, CallReady):
-                marked += self._report_quotation(event, finder.find_call(event.call, self._keys))
+                marked += self._report_quotation(event, finder.find_call(event.call, self._keys, self._budget))
         return marked
 
     def _report_quotation(self, ready: CallReady, quotation: Quotation | None) -> list[Event]:
         if quotation is None:
             return []
         self.quoted_ids.add(ready.call.id)
-        return [CallQuoted(call_id=ready.call.id, result_id=quotation.result_id, tool=quotation.tool)]
+        return [
+            CallQuoted(
+                call_id=ready.call.id,
+                result_id=quotation.result_id,
+                tool=quotation.tool,
+                origin=quotation.origin,
+            )
+        ]
 
     def _choose_api_list(self, events: list[Event]) -> list[Event]:
         """Return where events of API calls go: to `events`, or in a text dialect to those that are held back.

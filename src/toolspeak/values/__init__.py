@@ -5,6 +5,7 @@ frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`). 
 and `spec.py`: nearly everything else in the package is about these three.
 
     messages.py      messages and their parts, calls and their results
+    origin.py        where a text came from
     pieces.py        what an endpoint sent, before it is read
     events.py        what the pieces mean: deltas, which are only shown, and facts, of which a run is the fold
     spec.py          a tool without its function; tool definitions read from JSON
@@ -14,8 +15,10 @@ and `spec.py`: nearly everything else in the package is about these three.
     codec.py         messages and facts as JSON, and back
     validation.py    what does not fit a schema, in words for a model
     coercion.py      arguments brought into the form of their schema
+    work_budget.py   how much work may be done with a schema or a value
     attachments.py   images and files for messages of the user
     escaping.py      escapes for characters that are obeyed or hidden instead of shown
+    address.py       addresses as they may be shown, without passwords and keys
     log.py           the log: `logging.getLogger("toolspeak")`
     package.py       the version, and names that are imported at their first use
 

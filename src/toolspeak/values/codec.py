@@ -25,9 +25,10 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import Delta, Event, Fact
-from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, ToolResult
-from toolspeak.values.spec import Schema
+from toolspeak.values.events import CallQuoted, Delta, Event, Fact
+from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, Text, ToolResult
+from toolspeak.values.origin import Origin
+from toolspeak.values.spec import Schema, ToolSpec
 
 FORMAT = 1
 """The number of the format that is written, and the highest that can be read."""
@@ -178,6 +179,8 @@ def _encode(value: Any) -> Any:
         return [_encode(each) for each in cast("tuple[Any, ...]", value)]
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if isinstance(value, Origin):
+        return value.value
     encoders = _field_encoders(cast("type[Any]", type(value)))
     if encoders is None:
         return value
@@ -187,9 +190,22 @@ def _encode(value: Any) -> Any:
     for name, encode_field in encoders:
         field = getattr(value, name)
         result[name] = field if encode_field is None else encode_field(field)
-    if isinstance(value, ToolResult | Result) and not value.reason:
-        del result["reason"]  # a line without a reason is written as before there was one
+    for name, unsaid in _LEFT_OUT.get(cast("type[Any]", type(value)), ()):
+        if result[name] == unsaid:
+            del result[name]
+    if isinstance(value, Result) and not value.is_error and not value.reason:
+        del result["reason"]  # only an error has one; that of an error is written even if it is empty
     return result
+
+
+_LEFT_OUT: dict[type[Any], tuple[tuple[str, Any], ...]] = {
+    Text: (("origin", None), ("spans", [])),
+    Result: (("origin", None),),
+    ToolResult: (("reason", ""),),
+    ToolSpec: (("origin", "program"), ("spans", []), ("own_results", False)),
+    CallQuoted: (("origin", None),),
+}
+"""Fields that are not written if they say nothing: such a line is as short as before there were these fields."""
 
 
 @cache
@@ -282,6 +298,9 @@ def _decoder(hint: Any) -> Decoder:
         return _record_decoder(cast("type[Any]", hint))
     if hint is bytes:
         return _decode_bytes
+    if hint is Origin:
+        known = _literal_decoder(tuple(each.value for each in Origin))
+        return lambda data: Origin(known(data))
     return lambda data: _expect(hint, data)
 
 
@@ -342,6 +361,15 @@ def _union_decoder(options: tuple[Any, ...]) -> Decoder:
     return read
 
 
+def _complete_refusal(given: dict[str, Any]) -> dict[str, Any]:
+    """Give a saved result its reason, if it was saved before results had one: the text of a refusal said so then."""
+    match given:
+        case {"is_error": True, "content": [{"text": str() as text}, *_]} if "reason" not in given:
+            return {**given, "reason": "not_allowed"} if text.startswith("not run:") else given
+        case _:
+            return given
+
+
 def _record_decoder(cls: type[Any]) -> Decoder:
     decoders = {name: _decoder(hint) for name, hint in _hints(cls).items()}
     required = {field.name for field in fields(cls) if field.default is MISSING}
@@ -353,6 +381,8 @@ def _record_decoder(cls: type[Any]) -> Decoder:
             raise _Unreadable(f"expected kind {kind!r}")
         if missing := required - given.keys():
             raise _Unreadable(f"{cls.__name__} has no {', '.join(sorted(missing))}")
+        if cls is Result:
+            given = _complete_refusal(given)
         values: dict[str, Any] = {}
         for name, decoder in decoders.items():
             if name not in given:

@@ -17,10 +17,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from toolspeak.values.messages import Concat, Ref
-from toolspeak.values.spec import Schema
+from toolspeak.values.spec import ENUM_NAMES, Schema
 from toolspeak.values.validation import (
     DECIDING_KEYWORDS,
-    TooManySteps,
     Validation,
     get_enum_values,
     get_item_schema,
@@ -29,9 +28,7 @@ from toolspeak.values.validation import (
     is_combined,
     is_plain_scalar,
 )
-
-ENUM_NAMES = "x-enum-names"
-"""Schema keyword of toolspeak's own: the members of an enum, name to value. Never shown to a model."""
+from toolspeak.values.work_budget import TooManySteps, WorkBudget
 
 WRAPPERS = frozenset({"properties", "arguments", "args", "kwargs", "parameters", "params", "input", "tool_input"})
 """Keys under which models put all arguments, where the arguments themselves belong."""
@@ -57,10 +54,10 @@ NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:(?<=\d)\.\d*|\.\d+)?(?:
 BAD_ESCAPE = re.compile(r"\\[^\\'\"abfnrtvxuUN0-7\n]")
 
 
-def coerce_arguments(arguments: Any, schema: Schema) -> Any:
+def coerce_arguments(arguments: Any, schema: Schema, budget: WorkBudget | None = None) -> Any:
     """Return the arguments of a call in the form that `schema`, the `parameters` of a `ToolSpec`, asks for.
 
-    Arguments that cannot be read as an object are returned unchanged.
+    Arguments that cannot be read as an object are returned unchanged. `budget` is as for `coerce`.
     """
     if type(arguments) is dict and _fits_plainly(cast("dict[str, Any]", arguments), schema):
         return cast("Any", arguments)
@@ -76,7 +73,7 @@ def coerce_arguments(arguments: Any, schema: Schema) -> Any:
             arguments = wrapped
         else:
             break
-    return coerce(cast("Any", arguments), schema, schema)
+    return coerce(cast("Any", arguments), schema, schema, budget)
 
 
 def _fits_plainly(arguments: dict[str, Any], schema: Schema) -> bool:
@@ -97,15 +94,16 @@ def _is_null_word(value: Any) -> bool:
     return isinstance(value, str) and value.strip().casefold() in NULL
 
 
-def coerce(value: Any, schema: Any, root: Schema) -> Any:
+def coerce(value: Any, schema: Any, root: Schema, budget: WorkBudget | None = None) -> Any:
     """Return `value` in the form that `schema` asks for, or unchanged. `$ref`s point into `root`.
 
-    A value that would take more than the allowed steps to coerce is returned unchanged.
+    A value that would take more than the allowed steps to coerce is returned unchanged. They are those of `budget`, if
+    the value is a part of something larger.
     """
     if is_plain_scalar(schema):  # most arguments: nothing is worth keeping in a memo
         return value if isinstance(value, REFERENCES) else _coerce_scalar(value, schema["type"], schema)
     try:
-        return Coercion(value, root).coerce(value, schema)
+        return Coercion(value, root, budget).coerce(value, schema)
     except TooManySteps:
         return value
 
@@ -113,27 +111,29 @@ def coerce(value: Any, schema: Any, root: Schema) -> Any:
 class Coercion(Validation):
     """The coercion of one value. Each part of the value is coerced once by each schema, and each coercion is a step."""
 
-    __slots__ = ("_coerced", "_decoded")
+    __slots__ = ("_coerced", "_decoded", "_folded")
 
-    def __init__(self, value: Any, root: Schema) -> None:
-        super().__init__(value, root)
+    def __init__(self, value: Any, root: Schema, budget: WorkBudget | None = None) -> None:
+        super().__init__(value, root, budget)
         # The part of the value is kept beside the result, so that no other object gets its `id`.
         self._coerced: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._decoded: dict[int, tuple[str, Any]] = {}
+        self._folded: dict[int, _EnumIndex] = {}
 
     def coerce(self, value: Any, schema: Any, in_union: bool = False) -> Any:
         """Return a part of the value in the form that `schema` asks for, or unchanged.
 
         `in_union`: other alternatives may coerce the same part again, so that the result is worth keeping.
         """
+        budget = self.budget
+        budget.steps += 1
+        if budget.steps > budget.limit:
+            budget.extend()
         if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
             return value
-        self.steps += 1
-        if self.steps > self._limit:
-            self.extend_limit()
         schema = self.resolve(cast("Schema", schema))
         if (allowed := get_enum_values(schema)) is not None:
-            return _coerce_enum(value, allowed, schema.get(ENUM_NAMES, {}))
+            return self._coerce_enum(value, allowed, schema)
         kind = get_type(schema)
         is_plain = not is_combined(schema)
         if is_plain and kind not in ("array", "object"):
@@ -198,6 +198,16 @@ class Coercion(Validation):
                 return False
         return True
 
+    def _coerce_enum(self, value: Any, allowed: list[Any], schema: Schema) -> Any:
+        if self.is_valid(value, schema):
+            return value
+        index = self._folded.get(id(schema))
+        if index is None:
+            names: Mapping[str, Any] = schema.get(ENUM_NAMES, {})
+            self.budget.spend(len(allowed) + len(names))
+            index = self._folded[id(schema)] = _EnumIndex(allowed, names)
+        return index.find(value)
+
     def _decode(self, text: str) -> Any:
         known = self._decoded.get(id(text))
         if known is None:
@@ -232,6 +242,7 @@ class Coercion(Validation):
             return value
         properties: Mapping[str, Any] = schema.get("properties", {})
         required = schema.get("required", ())
+        self.budget.steps += len(cast("dict[str, Any]", value))
         rest = schema.get("additionalProperties", True)
         result: dict[str, Any] = {}
         given = cast("dict[str, Any]", value)
@@ -239,8 +250,10 @@ class Coercion(Validation):
             sub = properties.get(key, rest)
             item = self.coerce(item, sub, in_union)
             # A null for an optional key that does not allow null stands for the default: the key is left out.
-            if item is None and key in properties and key not in required and not self.is_valid(None, sub, in_union):
-                continue
+            if item is None and key in properties and not self.is_valid(None, sub, in_union):
+                self.budget.spend(len(required))
+                if key not in required:
+                    continue
             result[key] = item
         is_same = in_union and len(result) == len(given) and all(map(operator.is_, given.values(), result.values()))
         return given if is_same else result
@@ -311,22 +324,35 @@ def _unwrap(arguments: Any, properties: Mapping[str, Any]) -> dict[str, Any] | N
     return cast("dict[str, Any]", inner) if isinstance(inner, dict) else None
 
 
-def _coerce_enum(value: Any, allowed: list[Any], names: Mapping[str, Any]) -> Any:
-    if any(value == option and type(value) is type(option) for option in allowed):
-        return value
-    if not isinstance(value, str):
-        same = [option for option in allowed if value == option and not isinstance(value, bool)]
-        return same[0] if same else value
-    if value in names:
-        return names[value]
-    folded = _fold_name(value)
-    given = [*((option, option) for option in allowed if isinstance(option, str))]
-    for index in (given, names.items()):
-        if found := [meant for name, meant in index if _fold_name(name) == folded]:
-            return found[-1]
-    number = _parse_number(value)
-    same = [option for option in allowed if number is not None and option == number and not isinstance(option, bool)]
-    return same[0] if same else value
+_NUMBERS = (int, float)
+
+
+class _EnumIndex:
+    """The values that a schema lists, by what models write for them. It is made once for many values."""
+
+    __slots__ = ("_equal", "_names", "_numbers", "_texts")
+
+    def __init__(self, allowed: list[Any], names: Mapping[str, Any]) -> None:
+        self._names = names
+        self._texts = {_fold_name(name): meant for name, meant in names.items()}
+        self._texts |= {_fold_name(each): each for each in allowed if isinstance(each, str)}
+        # The first of equal numbers counts: `true` is one for a number, but not for a text.
+        equal = [each for each in reversed(allowed) if isinstance(each, _NUMBERS)]
+        self._equal: dict[float, Any] = {each: each for each in equal}
+        self._numbers: dict[float, Any] = {each: each for each in equal if not isinstance(each, bool)} if equal else {}
+
+    def find(self, value: Any) -> Any:
+        """Return the value of the list that a value stands for; the value itself if it stands for none."""
+        if not isinstance(value, str):
+            is_number = isinstance(value, _NUMBERS) and not isinstance(value, bool)
+            return self._equal.get(value, value) if is_number else value
+        if value in self._names:
+            return self._names[value]
+        folded = _fold_name(value)
+        if folded in self._texts:
+            return self._texts[folded]
+        number = _parse_number(value)
+        return value if number is None else self._numbers.get(number, value)
 
 
 def _fold_name(text: str) -> str:

@@ -18,6 +18,7 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.limits import Usage as Usage
 from toolspeak.values.messages import Message, ToolCall, ToolResult
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
@@ -266,20 +267,22 @@ class CallReady:
 
 @frozen
 class CallQuoted:
-    """A call that was read from text is a quotation: it stands word for word in a result or an attachment.
+    """A call that was read from text is a quotation: it stands word for word in what neither user nor program wrote.
 
     The fact follows the `CallReady` of the call. Such a call does not run unless somebody approves it.
 
     Attributes:
         call_id: The id of the call.
-        result_id: The id of the call whose result holds it; "" for an attachment.
-        tool: The tool that returned the result; "" for an attachment.
+        result_id: The id of the call whose result holds it; "" for anything but a result of the conversation.
+        tool: The tool that returned the result, or whose description holds the call; else "".
+        origin: The origin of the text that holds it; None in files that were saved before there were origins.
     """
 
     kind: ClassVar[Literal["call_quoted"]] = "call_quoted"
     call_id: str
     result_id: str = ""
     tool: str = ""
+    origin: Origin | None = None
 
 
 @frozen

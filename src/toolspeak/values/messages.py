@@ -3,11 +3,16 @@
 A message is a role and parts. Vendor data (signatures, redacted thinking, ids) is kept on its part as `extra`, with the
 name of the vendor, and is sent back to that vendor only; `Opaque` holds blocks that toolspeak does not read. One `tool`
 message per turn holds all results in the order of the calls, and may end with a note to the model.
+
+Every part has an origin: `find_origin` and `list_stretches` tell it, and `origin.py` has the rules.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
+from toolspeak.values.origin import Origin, Span, Stretch, join_stretches, split_spans
 
 Json: TypeAlias = Annotated[Any, "JSON"]
 """A plain JSON value. The codec never looks for references or kinds in it."""
@@ -55,9 +60,20 @@ class Extra:
 
 @frozen
 class Text:
+    """A text.
+
+    Attributes:
+        text: The text.
+        extra: Data of the vendor.
+        origin: Where it came from; None for what the role of its message implies.
+        spans: The stretches of it that have another origin. `compose` makes such a text.
+    """
+
     kind: ClassVar[Literal["text"]] = "text"
     text: str
     extra: Extra | None = None
+    origin: Origin | None = None
+    spans: tuple[Span, ...] = ()
 
 
 @frozen
@@ -130,7 +146,10 @@ class Call:
 
 @frozen
 class Result:
-    """A result as the model sees it, cut to the output limit of the tool. `reason` is that of the `ToolResult`."""
+    """A result as the model sees it, cut to the output limit of the tool.
+
+    `reason` is that of the `ToolResult`. `origin` is that of all content which names no other; None for a foreign one.
+    """
 
     kind: ClassVar[Literal["result"]] = "result"
     call_id: str
@@ -138,6 +157,7 @@ class Result:
     is_error: bool = False
     extra: Extra | None = None
     reason: Refusal = ""
+    origin: Origin | None = None
 
 
 @frozen
@@ -176,6 +196,81 @@ class Message:
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of the message, in order."""
         return tuple([part.call for part in self.parts if isinstance(part, Call)])
+
+
+_IMPLIED: dict[Role, Origin] = {
+    "system": Origin.PROGRAM,
+    "user": Origin.USER,
+    "assistant": Origin.MODEL,
+    "tool": Origin.PROGRAM,  # a note that follows the results
+}
+
+
+def find_origin(part: Part, role: Role) -> Origin:
+    """Return the origin of a part of a message; that of a text is the origin of what no span of it covers."""
+    match part:
+        case Text(origin=origin):
+            return origin or _IMPLIED[role]
+        case Result(origin=origin):
+            return origin or Origin.FOREIGN_RESULT
+        case Media():
+            return Origin.MODEL if role == "assistant" else Origin.ATTACHMENT
+        case _:
+            return Origin.MODEL  # reasoning, calls, and blocks of a vendor
+
+
+def split_text(part: Text, role: Role) -> list[Stretch]:
+    """Return the stretches of a text in a message of this role."""
+    return split_spans(part.text, part.origin or _IMPLIED[role], part.spans)
+
+
+def list_stretches(message: Message) -> list[Stretch]:
+    """Return all text of a message with its origins, in order: of its texts, its reasoning and its results.
+
+    Examples:
+        >>> list_stretches(user("Hello."))
+        [Stretch(text='Hello.', origin=<Origin.USER: 'user'>)]
+    """
+    stretches: list[Stretch] = []
+    for part in message.parts:
+        if isinstance(part, Text):
+            stretches += split_text(part, message.role)
+        elif isinstance(part, Thinking):
+            stretches.append(Stretch(part.text, Origin.MODEL))
+        elif isinstance(part, Result):
+            origin = find_origin(part, message.role)
+            for each in part.content:
+                stretches += split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ()
+    return stretches
+
+
+def holds_foreign(message: Message) -> bool:
+    """Whether a message holds anything foreign: a result, an attachment, or a text that was copied from one."""
+    return any(
+        find_origin(part, message.role).is_foreign
+        or (isinstance(part, Text) and any(span.origin.is_foreign for span in part.spans))
+        for part in message.parts
+    )
+
+
+def compose(stretches: Iterable[Stretch]) -> Text:
+    """Return one text that is put together from stretches and keeps their origins.
+
+    Examples:
+        >>> compose([Stretch("Read: ", Origin.PROGRAM), Stretch("hello", Origin.MODEL)]).text
+        'Read: hello'
+    """
+    text, origin, spans = join_stretches(stretches)
+    return Text(text=text, origin=origin, spans=spans)
+
+
+def assume_origin(message: Message, origin: Origin) -> Message:
+    """Return a message in which each text that says nothing of its origin has this one."""
+    parts = [
+        replace(part, origin=origin) if isinstance(part, Text) and part.origin is None else part
+        for part in message.parts
+    ]
+    return replace(message, parts=tuple(parts))
 
 
 def system(text: str) -> Message:

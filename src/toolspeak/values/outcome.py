@@ -1,13 +1,16 @@
 """The result of a run: its answer, its calls, its messages and its facts."""
 
 from dataclasses import field
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
 from toolspeak.values.events import Compacted, Fact, StopReason, Usage
-from toolspeak.values.frozen import frozen
+from toolspeak.values.frozen import ToolspeakError, frozen
 from toolspeak.values.messages import Arguments, Json, Message, ToolCall, ToolResult
 
 T_co = TypeVar("T_co", covariant=True)
+
+MAX_LINE_CHARS = 100
+"""Characters of a call in a printed outcome."""
 
 
 @frozen
@@ -46,6 +49,11 @@ class CallRecord:
         return self.result.error
 
 
+def is_tool_bug(error: BaseException | None) -> TypeGuard[Exception]:
+    """Whether a function raised something that was not meant for the model, as a `ToolError` is."""
+    return isinstance(error, Exception) and not isinstance(error, ToolspeakError)
+
+
 @frozen
 class Outcome(Generic[T_co]):
     """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
@@ -78,3 +86,26 @@ class Outcome(Generic[T_co]):
     agent: str = ""
     run_id: str = ""
     compacted: Compacted | None = None
+
+    @property
+    def errors(self) -> int:
+        """How many calls failed by a mistake in a tool (`is_tool_bug`). Those before a run was resumed do not count."""
+        return sum(is_tool_bug(each.exception) for each in self.calls)
+
+    def __str__(self) -> str:
+        """The answer, a line for each call, and a line about the run. `repr` has all of it."""
+        calls = (f"{_shorten(_describe_call(each))}\n" for each in self.calls)
+        stop = f"{self.stop_reason}: {self.detail}" if self.detail else self.stop_reason
+        tokens = f"{self.usage.input_tokens} tokens read, {self.usage.output_tokens} written"
+        return f"{self.text}\n{''.join(calls)}[{stop}; {tokens}]".lstrip("\n")
+
+
+def _describe_call(record: CallRecord) -> str:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in record.arguments.items())
+    result = repr(record.output) if record.error is None else record.error
+    return f"{record.name}({arguments}) -> {result}"
+
+
+def _shorten(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"

@@ -1,13 +1,19 @@
 """`ToolSpec`, the description of a tool without its function, and what can be done with the schema of its parameters.
 
 Schemas come from anywhere: from pydantic, from clients of the gateway, from servers of other projects. A `ToolSpec`
-brings its parameters into one form when it is made (`object_schema`), so that nobody else has to look for the others.
+brings its schemas into one form when it is made (`object_schema`), so that nobody else has to look for the others: a
+keyword whose value makes no sense is left out, and a list of types has each type once.
+
+A schema is also measured here, once: one that holds or nests too much is refused, with a sentence. So whoever walks it
+may do so by recursion, and pays for each level a bounded price. A walker visits each schema once; where references,
+alternatives or values multiply the work, it spends steps of a budget (`work_budget.py`).
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
+from toolspeak.values.origin import Origin, Span
 
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
@@ -33,9 +39,13 @@ class ToolSpec:
         max_output: Characters of the result that a model is shown.
         raw: The parameter that takes one raw text, such as a patch or a program. In the text dialects, a model may
             write that text as it is, in a fenced block labelled with the name of the tool.
+        origin: Where the description and the schemas came from.
+        spans: The stretches of the description that have another origin.
+        own_results: Whether the results are data of the user or the program, which nobody else writes.
 
     Raises:
         ValueError: `raw` names no string parameter, or not the only required one.
+        UsageError: A schema holds or nests too many values.
     """
 
     name: str
@@ -48,11 +58,36 @@ class ToolSpec:
     timeout: float | None = None
     max_output: int | None = None
     raw: str | None = None
+    origin: Origin = Origin.PROGRAM
+    spans: tuple[Span, ...] = ()
+    own_results: bool = False
 
     def __post_init__(self) -> None:
+        for schema in (self.parameters, self.returns):
+            if schema is not None and (problem := find_size_problem(schema)) is not None:
+                raise UsageError(f"{self.name[:MAX_QUOTED_CHARS]}: its schema {problem}")
         object.__setattr__(self, "parameters", object_schema(self.parameters))
+        if self.returns is not None:
+            object.__setattr__(self, "returns", normalize_schema(self.returns))
         if self.raw is not None:
             _check_raw(self.name, self.raw, self.parameters)
+
+
+def list_foreign_texts(spec: ToolSpec) -> list[str]:
+    """Return what others have written of a tool: its description and the texts in its schemas, or parts of these."""
+    if not spec.origin.is_foreign:
+        return [spec.description[span.start : span.end] for span in spec.spans if span.origin.is_foreign]
+    texts = [spec.description]
+    left: list[Any] = [spec.parameters, spec.returns]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, Mapping):
+            left += cast("Mapping[str, Any]", each).values()
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+    return texts
 
 
 NOT_RAW_KEYWORDS = frozenset({"enum", "const", "format"})
@@ -76,6 +111,33 @@ def _check_raw(tool: str, raw: str, parameters: Schema) -> None:
         raise ValueError(f"{tool}: raw={raw!r} names a parameter with a default; raw is for the required one")
 
 
+MAX_SCHEMA_VALUES = 50_000
+"""The most JSON values in a schema, and in the definitions of all tools of a request."""
+
+MAX_SCHEMA_NESTING = 128
+"""The most levels of a schema. An object within an object is two of them."""
+
+MAX_QUOTED_CHARS = 80
+"""Characters of a name that an error quotes."""
+
+
+def find_size_problem(schema: Any) -> str | None:
+    """Return what is wrong with the size of a schema and what to do, to follow a noun; None if it can be used."""
+    level: list[Any] = [schema]
+    count = 0
+    for _ in range(MAX_SCHEMA_NESTING):
+        below: list[Any] = []
+        for part in level:
+            below += part if part.__class__ is list else part.values()
+        count += len(below)
+        if count > MAX_SCHEMA_VALUES:
+            return f"holds more than {MAX_SCHEMA_VALUES:,} values; describe less, or split it"
+        level = [part for part in below if part.__class__ is dict or part.__class__ is list]
+        if not level:
+            return None
+    return f"is nested more than {MAX_SCHEMA_NESTING} levels deep; make it flatter"
+
+
 MAX_REFERENCES = 32
 """References that are followed one after the other; definitions may refer to each other in a circle."""
 
@@ -85,7 +147,7 @@ SUBSCHEMAS = frozenset({"items", "additionalProperties", "not", "contains", "pro
 SUBSCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 """Keywords that hold a list of schemas."""
 
-SUBSCHEMA_MAPS = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
+SUBSCHEMA_MAPS = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 """Keywords that hold schemas by name."""
 
 
@@ -94,6 +156,22 @@ SCHEMA_KEYWORDS = SUBSCHEMAS | SUBSCHEMA_LISTS | SUBSCHEMA_MAPS
 NULLABLE_KEYWORDS = frozenset({"default", "const", "example"})
 """Keywords for which null is a value. For all others null says that the keyword is not used."""
 
+ENUM_NAMES = "x-enum-names"
+"""Schema keyword of toolspeak's own: the members of an enum, name to value. Never shown to a model."""
+
+LIST_KEYWORDS = SUBSCHEMA_LISTS | {"enum"}
+
+NAME_LISTS = frozenset({"type", "required"})
+"""Keywords that hold a list of names, each of which counts once."""
+
+KEYWORD_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(LIST_KEYWORDS | {"required"}, list),
+    **dict.fromkeys(SUBSCHEMA_MAPS | {ENUM_NAMES}, Mapping),
+    "type": (str, list),
+    "$ref": str,
+}
+"""The types of the values of keywords that others rely on. A keyword with another value is left out."""
+
 
 def object_schema(schema: Schema) -> Schema:
     """Return the schema of a tool's parameters as the schema of an object with properties.
@@ -101,8 +179,7 @@ def object_schema(schema: Schema) -> Schema:
     Clients and servers leave out `type`, write null for a keyword that they do not use, or put the whole schema behind
     a `$ref`. A schema without any of these is returned as it is.
     """
-    if not _is_normal(schema):
-        schema = _normalize(schema)
+    schema = normalize_schema(schema)
     if "$ref" in schema:
         schema = resolve_reference(schema, schema)
     kind: Any = schema.get("type")
@@ -118,7 +195,7 @@ def object_schema(schema: Schema) -> Schema:
 
 
 def _is_normal(schema: Schema) -> bool:
-    """Whether no keyword in `schema` is null and every property has a dict, in the schemas inside of it as well."""
+    """Whether each keyword has a value that fits and every property a dict, in the schemas inside of it as well."""
     for keyword, value in schema.items():
         if value is None:
             if keyword not in NULLABLE_KEYWORDS:
@@ -131,35 +208,83 @@ def _is_normal(schema: Schema) -> bool:
                     if not isinstance(sub, dict) or not _is_normal(cast("Schema", sub)):
                         return False
             else:
+                if keyword in SUBSCHEMA_LISTS and not isinstance(value, list):
+                    return False
                 for sub in cast("list[Any]", value if isinstance(value, list) else [value]):
                     if isinstance(sub, dict) and not _is_normal(cast("Schema", sub)):
                         return False
+        elif keyword in KEYWORD_KINDS:
+            if not isinstance(value, KEYWORD_KINDS[keyword]):
+                return False
+            if isinstance(value, list) and keyword in NAME_LISTS and not _are_names(keyword, cast("list[Any]", value)):
+                return False
     return True
 
 
+def _are_names(keyword: str, values: list[Any]) -> bool:
+    """Whether a list has only texts, each of them once. A list of types has at least one."""
+    for each in values:
+        if not isinstance(each, str):
+            return False
+    return len(set(values)) == len(values) and (bool(values) or keyword != "type")
+
+
 def _normalize(schema: Schema) -> dict[str, Any]:
-    used = {key: value for key, value in schema.items() if value is not None or key in NULLABLE_KEYWORDS}
+    used: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if value is None and keyword not in NULLABLE_KEYWORDS:
+            continue
+        if keyword in KEYWORD_KINDS and not isinstance(value, KEYWORD_KINDS[keyword]):
+            continue
+        if keyword in NAME_LISTS and isinstance(value, list):
+            value = list(dict.fromkeys(each for each in cast("list[Any]", value) if isinstance(each, str)))
+            if not value and keyword == "type":
+                continue
+        used[keyword] = value
     result = map_subschemas(used, _normalize)
-    if isinstance(properties := result.get("properties"), Mapping):
+    for keyword in SUBSCHEMA_MAPS & result.keys():
         # `true` allows any value, as `{}` does.
-        named = cast("Mapping[str, Any]", properties).items()
-        result["properties"] = {name: {} if sub is None or sub is True else sub for name, sub in named}
+        named = cast("Mapping[str, Any]", result[keyword]).items()
+        result[keyword] = {name: {} if sub is None or sub is True else sub for name, sub in named}
     return result
 
 
+def normalize_schema(schema: Schema) -> Schema:
+    """Return a schema with only keywords whose values fit. A schema that has no others is returned as it is."""
+    return schema if _is_normal(schema) else _normalize(schema)
+
+
 def resolve_reference(schema: Schema, root: Schema) -> Schema:
-    """Return `schema` with a `$ref` at its top replaced by the definition in `root` that the `$ref` points to."""
+    """Return `schema` with a `$ref` at its top replaced by the definition in `root` that the `$ref` points to.
+
+    A reference with nothing beside it is the definition itself, the same object each time. It may point to what is no
+    definition but data, which is not in the form that a `ToolSpec` gives its schemas (`is_definition`).
+    """
     for _ in range(MAX_REFERENCES):
         reference = schema.get("$ref")
         if not isinstance(reference, str):
             break
-        target: Any = root
-        for step in reference.removeprefix("#").split("/")[1:]:
-            step = step.replace("~1", "/").replace("~0", "~")
-            target = cast("Schema", target).get(step) if isinstance(target, Mapping) else None
+        target = find_definition(reference, root)
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**cast("Schema", target), **siblings} if isinstance(target, Mapping) else siblings
+        schema = siblings if target is None else {**target, **siblings} if siblings else target
     return schema
+
+
+def is_definition(reference: Any) -> bool:
+    """Whether a reference points to a definition of its schema, and not to anything else in it."""
+    if not isinstance(reference, str) or not reference.startswith(("#/$defs/", "#/definitions/")):
+        return False
+    return reference.count("/") == 2
+
+
+def find_definition(reference: str, root: Schema) -> Schema | None:
+    """Return the schema in `root` that a reference points to; None if there is none."""
+    target: Any = root
+    for step in reference.removeprefix("#").split("/")[1:]:
+        if not isinstance(target, Mapping):
+            return None
+        target = cast("Schema", target).get(step.replace("~1", "/").replace("~0", "~"))
+    return cast("Schema", target) if isinstance(target, Mapping) else None
 
 
 def map_subschemas(schema: Schema, change: Callable[[Schema], Any]) -> dict[str, Any]:
@@ -198,7 +323,7 @@ def strict_schema(schema: Schema) -> dict[str, Any]:
     properties: dict[str, Any] | None = result.get("properties")
     if properties is None:
         return result
-    required: list[str] = result.get("required", [])
+    required = frozenset[str](result.get("required", ()))
     result["properties"] = {name: sub if name in required else _nullable(sub) for name, sub in properties.items()}
     result["required"] = list(properties)
     result["additionalProperties"] = False
@@ -289,8 +414,9 @@ def read_definition(data: Any, where: str = "") -> ToolSpec:
             description="" if description is None else str(description),
             parameters=cast("dict[str, Any]", schema),
             raw=raw,
+            origin=Origin.FOREIGN_DESCRIPTION,
         )
-    except ValueError as error:
+    except (ValueError, UsageError) as error:
         raise UsageError(f"{place}{error}") from None
 
 

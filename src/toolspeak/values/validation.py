@@ -6,17 +6,25 @@ more than a schema can express.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 from toolspeak.values.messages import Concat, Ref
-from toolspeak.values.spec import Schema, resolve_reference
+from toolspeak.values.spec import Schema, is_definition, normalize_schema, resolve_reference
+from toolspeak.values.work_budget import TooManySteps, WorkBudget
 
 MAX_VALUE_CHARS = 60
 """Characters of a value that an error quotes."""
 
 MAX_NAME_CHARS = 200
 """Characters of the longest name for which a similar name is looked for."""
+
+MAX_NAMES = 200
+"""Keys of an object that a description names; how many more there are is said where there are more."""
+
+MAX_COMPARED_NAMES = 1_000
+"""Names among which one that is similar to another is looked for."""
 
 MAX_OPTIONS = 12
 """Alternatives that a description names; the last stands for the rest where there are more."""
@@ -27,54 +35,57 @@ MAX_UNION_DEPTH = 8
 MAX_UNION_CHARS = 10_000
 """Characters of the description of a union inside of another description."""
 
+PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+"""The Python types of JSON values that hold no others."""
+
 SCALAR_TYPES = frozenset({"string", "boolean", "integer", "number", "null"})
 
 DECIDING_KEYWORDS = frozenset({"$ref", "const", "enum", "allOf", "anyOf", "oneOf"})
 """Keywords by which a schema allows something else than its `type` says."""
 
-FREE_STEPS = 200_000
-"""Steps that a check or a coercion of any value may take."""
-
-STEPS_PER_NODE = 50
-"""Steps allowed beyond `FREE_STEPS` for each node of a large value."""
-
 TOO_MANY_COMBINATIONS = "nested too deeply; there are too many combinations of alternatives to check"
 
 
-def is_valid(value: Any, schema: Any, root: Schema) -> bool:
+def is_valid(value: Any, schema: Any, root: Schema, budget: WorkBudget | None = None) -> bool:
     """Whether `value` is valid under `schema`, whose `$ref`s point into `root`.
 
-    A value that would take more than the allowed steps to check counts as not valid.
+    A value that would take more than the allowed steps to check counts as not valid. They are those of `budget`, if the
+    value is a part of something larger.
     """
     if is_plain_scalar(schema):  # most arguments: nothing is worth keeping in a memo
         return isinstance(value, Ref) or is_of_type(value, schema["type"])
     try:
-        return Validation(value, root).is_valid(value, schema)
+        return Validation(value, root, budget).is_valid(value, schema)
     except TooManySteps:
         return False
 
 
-def find_problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[str]:
+def find_problems(
+    value: Any, schema: Any, root: Schema, path: str = "", budget: WorkBudget | None = None
+) -> Iterator[str]:
     """Yield each problem of `value` under `schema`, as a line for the model. A `Ref` is valid everywhere."""
     try:
-        yield from Validation(value, root).find_problems(value, schema, path)
+        yield from Validation(value, root, budget).find_problems(value, schema, path)
     except TooManySteps:
         yield f"{path or 'arguments'}: {TOO_MANY_COMBINATIONS}"
 
 
-class TooManySteps(Exception):
-    """A check or a coercion took more steps than the size of its value allows."""
-
-
 class ResolvedSchemas:
-    """The schemas of one root. A schema that is asked for twice is the same object, so its `id` can stand for it."""
+    """The schemas of one root. A schema that is asked for twice is the same object, so its `id` can stand for it.
 
-    __slots__ = ("_alternatives", "_resolved", "root")
+    Attributes:
+        root: The schema into which references point.
+        budget: The steps that all who use these schemas may take.
+    """
 
-    def __init__(self, root: Schema) -> None:
+    __slots__ = ("_alternatives", "_listed", "_resolved", "budget", "root")
+
+    def __init__(self, root: Schema, budget: WorkBudget) -> None:
         self.root = root
+        self.budget = budget
         self._resolved: dict[Any, Schema] = {}
         self._alternatives: dict[int, list[Any]] = {}
+        self._listed: dict[int, tuple[frozenset[Any], list[Any]]] = {}
 
     def resolve(self, schema: Schema) -> Schema:
         """Return `schema` with a `$ref` at its top replaced, as `resolve_reference` does."""
@@ -85,7 +96,11 @@ class ResolvedSchemas:
         key = reference if len(schema) == 1 and isinstance(reference, str) else id(schema)
         found = self._resolved.get(key)
         if found is None:
-            found = self._resolved[key] = resolve_reference(schema, self.root)
+            found = resolve_reference(schema, self.root)
+            if not is_definition(reference):
+                found = normalize_schema(found)
+            self.budget.spend(len(found))
+            self._resolved[key] = found
         return found
 
     def get_alternatives(self, schema: Schema) -> list[Any]:
@@ -95,50 +110,61 @@ class ResolvedSchemas:
         found = self._alternatives.get(id(schema))
         if found is None:
             found = self._alternatives[id(schema)] = get_alternatives(schema)
+            self.budget.spend(len(found))
         return found
+
+    def is_listed(self, value: Any, allowed: list[Any]) -> bool:
+        """Whether a value is one of those that a schema lists. A list is read once, however often it is asked for."""
+        if len(allowed) <= MAX_OPTIONS:  # most lists: looking through it is faster than to index it
+            return any(_is_same(value, option) for option in allowed)
+        found = self._listed.get(id(allowed))
+        if found is None:
+            self.budget.spend(len(allowed))
+            plain = frozenset[Any]((type(each), each) for each in allowed if type(each) in PLAIN_TYPES)
+            found = self._listed[id(allowed)] = plain, [each for each in allowed if type(each) not in PLAIN_TYPES]
+        if type(value) in PLAIN_TYPES:
+            return (type(value), value) in found[0]
+        self.budget.spend(len(found[1]))
+        return any(_is_same(value, option) for option in found[1])
 
 
 class Validation(ResolvedSchemas):
     """The check of one value. Each part of the value is checked once against each schema, and each check is a step.
 
     A recursive union would otherwise be checked in exponential time: each level tries each alternative on all below it.
-
-    Attributes:
-        steps: The steps taken, those of a coercion included.
     """
 
-    __slots__ = ("_explained", "_known", "_limit", "_value", "steps")
+    __slots__ = ("_explained", "_known")
 
-    def __init__(self, value: Any, root: Schema) -> None:
-        super().__init__(root)
-        self.steps = 0
-        self._value = value
-        self._limit = FREE_STEPS
+    def __init__(self, value: Any, root: Schema, budget: WorkBudget | None = None) -> None:
+        super().__init__(root, WorkBudget(value) if budget is None else budget)
         # The part of the value is kept beside the answer, so that no other object gets its `id`.
         self._known: dict[tuple[int, int], tuple[Any, bool]] = {}
         self._explained: dict[tuple[int, int, str], bool] = {}  # whether all problems were yielded
 
-    def extend_limit(self) -> None:
-        """Raise `TooManySteps`, unless the value is so large that more steps are allowed."""
-        self._limit = FREE_STEPS + STEPS_PER_NODE * count_nodes(self._value)
-        if self.steps > self._limit:
-            raise TooManySteps
+    @property
+    def steps(self) -> int:
+        """The steps taken, those of a coercion included."""
+        return self.budget.steps
 
     def is_valid(self, value: Any, schema: Any, in_union: bool = False) -> bool:
         """Whether a part of the value is valid under `schema`.
 
         `in_union`: other alternatives may check the same part again, so that the answer is worth keeping.
         """
+        budget = self.budget
+        budget.steps += 1
+        if budget.steps > budget.limit:
+            budget.extend()
         if schema is True or isinstance(value, Ref):
             return True
         if not isinstance(schema, Mapping):
             return False
-        self.steps += 1
-        if self.steps > self._limit:
-            self.extend_limit()
         schema = self.resolve(cast("Schema", schema))
-        if (allowed := get_enum_values(schema)) is not None:
-            return _is_listed(value, allowed)
+        if "const" in schema:
+            return _is_same(value, schema["const"])
+        if "enum" in schema:
+            return self.is_listed(value, schema["enum"])
         if not is_container(value) and not is_combined(schema):
             kind = get_type(schema)
             return kind is None or is_of_type(value, kind)
@@ -173,6 +199,7 @@ class Validation(ResolvedSchemas):
 
     def _is_valid_object(self, value: dict[str, Any], schema: Schema, in_union: bool) -> bool:
         # The keys and the constants tell most alternatives apart: they are looked at before anything nested.
+        self.budget.steps += len(value) + len(schema.get("required", ()))
         if not has_possible_keys(value, schema):
             return False
         properties: Mapping[str, Any] = schema.get("properties", {})
@@ -191,6 +218,7 @@ class Validation(ResolvedSchemas):
 
     def find_problems(self, value: Any, schema: Any, path: str) -> Iterator[str]:
         """Yield each problem of a part of the value, as a line for the model."""
+        self.budget.spend()
         if schema is True or isinstance(value, Ref):
             return
         if not isinstance(schema, Mapping):
@@ -198,8 +226,8 @@ class Validation(ResolvedSchemas):
             return
         schema = self.resolve(cast("Schema", schema))
         if (allowed := get_enum_values(schema)) is not None:
-            if not _is_listed(value, allowed):
-                yield _describe_mismatch(path, value, schema, self.root)
+            if not (_is_same(value, allowed[0]) if "const" in schema else self.is_listed(value, allowed)):
+                yield self._describe_mismatch(path, value, schema)
             return
         if is_container(value) and self.is_valid(value, schema, in_union=True):
             return
@@ -207,7 +235,7 @@ class Validation(ResolvedSchemas):
             key = id(value), id(schema), path
             if key in self._explained:
                 if not self._explained[key]:  # a schema that is a part or an alternative of itself
-                    yield _describe_mismatch(path, value, schema, self.root)
+                    yield self._describe_mismatch(path, value, schema)
                 return
             self._explained[key] = False
             for part in schema.get("allOf", ()):
@@ -216,7 +244,7 @@ class Validation(ResolvedSchemas):
         if options := self.get_alternatives(schema):
             yield from self._find_union_problems(value, schema, options, path)
         elif kind is not None and not is_of_type(value, kind):
-            yield _describe_mismatch(path, value, schema, self.root)
+            yield self._describe_mismatch(path, value, schema)
         elif isinstance(value, dict):
             yield from self._find_object_problems(cast("dict[str, Any]", value), schema, path)
         elif isinstance(value, list):
@@ -231,16 +259,16 @@ class Validation(ResolvedSchemas):
         dot = f"{path}." if path else ""
         for name in schema.get("required", ()):
             if name not in value:
-                yield f"{dot}{name}: missing; needs {describe(properties.get(name, {}), self.root)}"
+                yield f"{dot}{format_key(name)}: missing; needs {self._describe(properties.get(name, {}))}"
         for name, item in value.items():
             if name in properties:
-                yield from self.find_problems(item, properties[name], f"{dot}{name}")
+                yield from self.find_problems(item, properties[name], f"{dot}{format_key(name)}")
             elif rest is not False:
                 yield from self.find_problems(item, rest, f"{dot}{format_key(name)}")
             elif similar := nearest(name, properties.keys() - value.keys()):
                 yield f"{dot}{format_key(name)}: no such key; did you mean {similar}?"
             else:
-                known = ", ".join(properties) or "none, it takes no arguments"
+                known = join_names(properties) or "none, it takes no arguments"
                 yield f"{dot}{format_key(name)}: no such key; the keys are: {known}"
 
     def _find_union_problems(self, value: Any, schema: Schema, options: list[Any], path: str) -> Iterator[str]:
@@ -253,7 +281,13 @@ class Validation(ResolvedSchemas):
         if len(same_type) == 1:
             yield from self.find_problems(value, same_type[0], path)
         else:
-            yield _describe_mismatch(path, value, schema, self.root)
+            yield self._describe_mismatch(path, value, schema)
+
+    def _describe_mismatch(self, path: str, value: Any, schema: Schema) -> str:
+        return f"{path or 'arguments'}: got {format_value(value)}; needs {self._describe(schema)}"
+
+    def _describe(self, schema: Any) -> str:
+        return describe(schema, self.root, self.budget)
 
 
 def get_enum_values(schema: Schema) -> list[Any] | None:
@@ -266,7 +300,7 @@ def get_enum_values(schema: Schema) -> list[Any] | None:
 def get_alternatives(schema: Schema) -> list[Any]:
     """Return the alternatives of a union (`anyOf`, `oneOf` or a list of types); empty for any other schema."""
     if options := schema.get("anyOf") or schema.get("oneOf"):
-        return list(options)
+        return cast("list[Any]", options)
     kind = schema.get("type")
     if isinstance(kind, list):
         return [{**schema, "type": each} for each in cast("list[str]", kind)]
@@ -312,7 +346,7 @@ def nearest(name: str, options: Iterable[str], *, likeness: float = 0.5) -> str 
     """
     if len(name) > MAX_NAME_CHARS:
         return None
-    plain = {_fold_name(option): option for option in options}
+    plain = {_fold_name(option): option for option in islice(options, MAX_COMPARED_NAMES)}
     from difflib import get_close_matches  # imported with the first name that is not known
 
     found = get_close_matches(_fold_name(name), plain, n=1, cutoff=likeness)
@@ -346,30 +380,12 @@ def has_possible_keys(value: dict[str, Any], schema: Schema) -> bool:
     return value.keys() <= schema.get("properties", {}).keys()
 
 
-def count_nodes(value: Any) -> int:
-    """Count the values in a JSON value; a part that occurs twice counts once."""
-    met: set[int] = set()
-    waiting = [value]
-    count = 0
-    while waiting:
-        part = waiting.pop()
-        count += 1
-        if is_container(part) and id(part) not in met:
-            met.add(id(part))
-            waiting += cast("list[Any]", part.values() if isinstance(part, dict) else part)
-    return count
-
-
-def _is_listed(value: Any, allowed: list[Any]) -> bool:
-    return any(value == option and type(value) is type(option) for option in allowed)
+def _is_same(value: Any, constant: Any) -> bool:
+    return value == constant and type(value) is type(constant)
 
 
 def is_container(value: Any) -> bool:
     return isinstance(value, dict | list)
-
-
-def _describe_mismatch(path: str, value: Any, schema: Schema, root: Schema) -> str:
-    return f"{path or 'arguments'}: got {format_value(value)}; needs {describe(schema, root)}"
 
 
 def format_value(value: Any) -> str:
@@ -390,9 +406,12 @@ def format_key(key: str) -> str:
     return key if len(key) <= MAX_VALUE_CHARS and key.isprintable() else format_value(key)
 
 
-def describe(schema: Any, root: Schema) -> str:
-    """Describe in a few words what a schema allows."""
-    return _Description(root).describe(schema, 0)
+def describe(schema: Any, root: Schema, budget: WorkBudget | None = None) -> str:
+    """Describe in a few words what a schema allows; in fewer, if more would take too much work."""
+    try:
+        return _Description(root, WorkBudget(root) if budget is None else budget).describe(schema, 0)
+    except TooManySteps:
+        return "another value"
 
 
 class _Description(ResolvedSchemas):
@@ -400,39 +419,51 @@ class _Description(ResolvedSchemas):
 
     __slots__ = ("_known",)
 
-    def __init__(self, root: Schema) -> None:
-        super().__init__(root)
+    def __init__(self, root: Schema, budget: WorkBudget) -> None:
+        super().__init__(root, budget)
         self._known: dict[tuple[int, int], str] = {}
 
     def describe(self, schema: Any, depth: int) -> str:
         if not isinstance(schema, Mapping):
             return "any value"
         schema = self.resolve(cast("Schema", schema))
+        key = id(schema), depth
+        known = self._known.get(key)
+        if known is None:
+            self.budget.spend()
+            known = self._known[key] = self._describe(schema, depth)
+        return known
+
+    def _describe(self, schema: Schema, depth: int) -> str:
         if (allowed := get_enum_values(schema)) is not None:
-            return _join_options([format_value(option) for option in allowed])
+            return _join_options(allowed, format_value)
         if options := self.get_alternatives(schema):
-            return self._describe_union(schema, options, depth)
+            return self._describe_union(options, depth)
         kind = get_type(schema)
         if kind == "array" and "items" in schema and depth < 3:
             return f"array of {self.describe(schema['items'], depth + 1)}"
         if kind == "object" and schema.get("properties") and depth < 3:
-            return f"object with keys {', '.join(schema['properties'])}"
+            return f"object with keys {join_names(schema['properties'])}"
         if kind is None:
             return "any value"
         return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
 
-    def _describe_union(self, schema: Schema, options: list[Any], depth: int) -> str:
-        key = id(schema), depth
-        if key not in self._known:
-            words = "any value"
-            if depth <= MAX_UNION_DEPTH:
-                words = _join_options(list(dict.fromkeys(self.describe(option, depth + 1) for option in options)))
-            too_long = depth > 0 and len(words) > MAX_UNION_CHARS
-            self._known[key] = f"one of {len(options)} alternatives" if too_long else words
-        return self._known[key]
+    def _describe_union(self, options: list[Any], depth: int) -> str:
+        words = "any value"
+        if depth <= MAX_UNION_DEPTH:
+            words = _join_options(list(dict.fromkeys(self.describe(option, depth + 1) for option in options)), str)
+        too_long = depth > 0 and len(words) > MAX_UNION_CHARS
+        return f"one of {len(options)} alternatives" if too_long else words
 
 
-def _join_options(words: list[str]) -> str:
-    if len(words) > MAX_OPTIONS:
-        words = [*words[: MAX_OPTIONS - 1], f"one of {len(words) - MAX_OPTIONS + 1} more"]
+def join_names(names: Collection[str]) -> str:
+    """Return names for an error, separated by commas; the first ones, if there are very many."""
+    words = ", ".join(map(format_key, islice(names, MAX_NAMES)))
+    return words if len(names) <= MAX_NAMES else f"{words} and {len(names) - MAX_NAMES} more"
+
+
+def _join_options(options: list[Any], write: Callable[[Any], str]) -> str:
+    words = [write(option) for option in options[:MAX_OPTIONS]]
+    if len(options) > MAX_OPTIONS:
+        words[-1] = f"one of {len(options) - MAX_OPTIONS + 1} more"
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

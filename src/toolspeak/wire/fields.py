@@ -9,22 +9,26 @@ from typing import Any, cast
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import AUTO, ToolChoice
-from toolspeak.values.messages import Extra, Media, Text
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.messages import Extra, Media, Opaque, Text
+from toolspeak.values.origin import Origin
+from toolspeak.values.spec import MAX_SCHEMA_VALUES, ToolSpec, find_size_problem
 from toolspeak.wire.errors import FailureName
-from toolspeak.wire.media import decode_data_url, guess_image_type
+from toolspeak.wire.media import decode_data_url, guess_image_type, is_data_url
 
 MAX_TOOLS = 1_000
 """The most tools of one request."""
-
-MAX_TOOL_VALUES = 50_000
-"""The most JSON values in the definitions of all tools of one request: names, types, properties, enum members."""
 
 MAX_STOP_TEXTS = 256
 """The most texts that end an answer."""
 
 MAX_QUOTED_CHARS = 80
 """Characters of a value that are quoted in an error."""
+
+ADDRESS_FIELDS = frozenset("url image_url file_url video_url audio_url fileUri file_uri".split())
+"""The fields in which APIs have the addresses of images and files."""
+
+MAX_PATH_CHARS = 500
+"""Characters of the path of a field, of which the end is kept."""
 
 _KIND_NAMES = {
     dict: "an object",
@@ -83,7 +87,7 @@ class Fields:
         value = self.value(name)
         return default if value is None else check_kind(value, bool, self.path_of(name))
 
-    def integer(self, name: str, *, minimum: int | None = None) -> int | None:
+    def integer(self, name: str, *, minimum: int | None = None, maximum: int | None = None) -> int | None:
         """Return a whole number, or None if it is left out."""
         value = self.value(name)
         if value is None:
@@ -92,7 +96,9 @@ class Fields:
             value = int(value)
         number: int = check_kind(value, int, self.path_of(name))
         if minimum is not None and number < minimum:
-            raise self.error(name, f"must be at least {minimum}, not {number}")
+            raise self.error(name, f"must be at least {minimum}, not {_cut(str(number))}")
+        if maximum is not None and number > maximum:
+            raise self.error(name, f"must be at most {maximum}, not {_cut(str(number))}")
         return number
 
     def number(self, name: str, *, maximum: float) -> float | None:
@@ -145,6 +151,10 @@ class Fields:
         return value
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}…"
+
+
 def check_kind(value: Any, kind: type[Any], path: str) -> Any:
     """Return `value` if it has the type `kind`. Otherwise raise `FieldError` with the path."""
     if type(value) is kind or (kind is float and type(value) is int):
@@ -164,7 +174,10 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         raise fields.error(f"{schema_name}.type", "must be object")
     if parameters.get("properties") is not None:
         check_kind(parameters["properties"], dict, fields.path_of(f"{schema_name}.properties"))
-    return ToolSpec(name=name, description=fields.optional_text("description"), parameters=parameters)
+    if (problem := find_size_problem(parameters)) is not None:
+        raise fields.error(schema_name, problem)
+    description = fields.optional_text("description")
+    return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
 
 
 def check_tool_limits(fields: Fields) -> None:
@@ -176,7 +189,7 @@ def check_tool_limits(fields: Fields) -> None:
     tools: list[Any] = [] if value is None else check_kind(value, list, fields.path_of("tools"))
     if len(tools) > MAX_TOOLS:
         raise fields.error("tools", f"has {len(tools):,} tools; at most {MAX_TOOLS:,} are allowed")
-    remaining = MAX_TOOL_VALUES
+    remaining = MAX_SCHEMA_VALUES
     waiting: list[Any] = [tools]
     while waiting:
         value = waiting.pop()
@@ -185,7 +198,7 @@ def check_tool_limits(fields: Fields) -> None:
             children = cast("list[Any]", inner)
             remaining -= len(children)
             if remaining < 0:
-                raise fields.error("tools", f"hold more than {MAX_TOOL_VALUES:,} values in their schemas")
+                raise fields.error("tools", f"hold more than {MAX_SCHEMA_VALUES:,} values in their schemas")
             waiting += children
 
 
@@ -227,10 +240,47 @@ def read_arguments(fields: Fields) -> dict[str, Any]:
     return check_kind(arguments, dict, fields.path_of("arguments"))
 
 
+def read_address(fields: Fields, name: str) -> str:
+    """Return the address of an image or a file: on the web, or a data URL.
+
+    Whoever loads it is the model's server. An address such as `file:///etc/passwd` would name a file of that machine,
+    which is nothing that a client may read; so every other kind of address is refused.
+    """
+    url = fields.text(name)
+    _check_address(url, fields.path_of(name))
+    return url
+
+
+def read_opaque(fields: Fields, vendor: str) -> Opaque:
+    """Return a part that only its vendor knows, whatever it is. The addresses in it are checked as all others are."""
+    check_addresses(fields)
+    return Opaque(vendor=vendor, data=fields.data)
+
+
+def check_addresses(fields: Fields) -> None:
+    """Raise `FieldError` for an address that `read_address` would refuse, anywhere within an object."""
+    waiting: list[tuple[str, str, Any]] = [(fields.path, "", fields.data)]
+    while waiting:
+        path, name, value = waiting.pop()
+        if isinstance(value, dict):
+            inner = cast("dict[str, Any]", value).items()
+            waiting += [(f"{path}.{key}"[-MAX_PATH_CHARS:], key, each) for key, each in inner if each]
+        elif isinstance(value, list):
+            waiting += [(path, name, each) for each in cast("list[Any]", value)]
+        elif isinstance(value, str) and name in ADDRESS_FIELDS:
+            _check_address(value, path)
+
+
+def _check_address(url: str, path: str) -> None:
+    if not is_data_url(url) and not url[:8].lower().startswith(("http://", "https://")):
+        problem = f"{_cut(url)!r} does not begin with https://, http:// or data:; send the file itself, as a data URL"
+        raise FieldError(path, problem)
+
+
 def read_media(fields: Fields, name: str, extra: Extra | None, file_name: str | None = None) -> Media:
     """Return the image or file that a URL stands for, or that a data URL holds."""
-    url = fields.text(name)
-    if not url.startswith("data:"):
+    url = read_address(fields, name)
+    if not is_data_url(url):
         return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra, name=file_name)
     if (decoded := decode_data_url(url)) is None:
         raise fields.error(name, "not a valid data URL")

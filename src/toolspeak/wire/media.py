@@ -43,12 +43,17 @@ def decode_any_base64(text: str) -> bytes | None:
     return decode_base64(plain + "=" * (-len(plain) % 4))
 
 
+def is_data_url(url: str) -> bool:
+    """Whether an address holds its data itself."""
+    return url[:5].lower() == "data:"
+
+
 def decode_data_url(url: str) -> tuple[str, bytes] | None:
     """Return the MIME type and the bytes of a data URL, or None if `url` is not a valid one."""
     head, comma, body = url.partition(",")
-    if not comma or not head.startswith("data:"):
+    if not comma or not is_data_url(head):
         return None
-    mime, *options = head.removeprefix("data:").split(";")
+    mime, *options = head[5:].split(";")
     data = decode_base64(body) if "base64" in options else unquote_to_bytes(body)
     return None if data is None else (mime or "text/plain", data)
 

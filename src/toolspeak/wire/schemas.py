@@ -9,8 +9,12 @@ from toolspeak.values.spec import Schema, can_be_strict, map_subschemas, strict_
 MAX_RECURSIONS = 2
 """How often a recursive definition is expanded inside itself before it is cut to a plain object."""
 
-MAX_INLINED_DEFINITIONS = 2000
-"""How many references are expanded in one schema before the rest is cut: types that refer to each other multiply."""
+MAX_INLINED_DEPTH = 40
+"""Levels of a schema below which no reference is expanded: definitions may refer to each other in a long chain."""
+
+MAX_INLINED_VALUES = 20_000
+"""Keywords and schemas that expanded references may add to one schema before the rest is cut: types that refer to each
+other multiply, and one large type may be referred to a thousand times."""
 
 
 @frozen
@@ -48,20 +52,22 @@ def fit_schema(schema: Schema, rules: SchemaRules) -> tuple[Schema, bool]:
 def inline_references(schema: Schema) -> dict[str, Any]:
     """Return `schema` with its definitions expanded where they are used."""
     definitions: Mapping[str, Any] = schema.get("$defs", {})
-    remaining = MAX_INLINED_DEFINITIONS
+    remaining = MAX_INLINED_VALUES
 
-    def inline(sub: Schema, inside: tuple[str, ...]) -> dict[str, Any]:
+    def inline(sub: Schema, inside: tuple[str, ...], depth: int = 0) -> dict[str, Any]:
         nonlocal remaining
+        if inside:
+            remaining -= 1 + len(sub)
         if (reference := sub.get("$ref")) is None:
             rest = {key: value for key, value in sub.items() if key != "$defs"}
-            return map_subschemas(rest, lambda each: inline(each, inside))
+            return map_subschemas(rest, lambda each: inline(each, inside, depth + 1))
         name = str(reference).removeprefix("#/$defs/")
         siblings = {key: value for key, value in sub.items() if key not in ("$ref", "$defs")}
         definition = definitions.get(name)
-        if not isinstance(definition, Mapping) or inside.count(name) >= MAX_RECURSIONS or remaining <= 0:
+        is_cut = depth > MAX_INLINED_DEPTH or remaining <= 0 or inside.count(name) >= MAX_RECURSIONS
+        if is_cut or not isinstance(definition, Mapping):
             return {"type": "object", **siblings}
-        remaining -= 1
-        return {**inline(cast("Schema", definition), (*inside, name)), **siblings}
+        return {**inline(cast("Schema", definition), (*inside, name), depth + 1), **siblings}
 
     return inline(schema, ())
 

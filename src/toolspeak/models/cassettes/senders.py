@@ -7,12 +7,12 @@ for.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure, RecordedModel
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
@@ -26,6 +26,7 @@ from toolspeak.models.sender import HttpResponse
 from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_request
 from toolspeak.models.warm import WarmServer
 from toolspeak.values import errors
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import EndpointDown, ModelError, ReplayMiss, UsageError
 from toolspeak.values.pieces import Piece
 
@@ -111,8 +112,7 @@ class _RecordingResponse:
             return
         kept = {name: self.headers[name] for name in KEPT_HEADERS if name in self.headers}
         if "location" in kept:
-            parts = urlsplit(kept["location"])
-            kept["location"] = parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2]).geturl()
+            kept["location"] = hide_secrets(re.split("[?#]", kept["location"], maxsplit=1)[0])
         writer.add_exchange(
             Exchange(
                 **self._request,

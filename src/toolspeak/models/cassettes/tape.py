@@ -6,6 +6,7 @@ order.
 """
 
 import os
+import shlex
 import threading
 import warnings
 from collections.abc import Iterable
@@ -249,5 +250,5 @@ def load_folder(folder: Path) -> list[TapeEntry]:
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         problem = f"has no recording (no file *{SUFFIX})" if folder.is_dir() else "is no folder"
-        raise UsageError(f"{folder} {problem}; record one: toolspeak serve --record {folder}")
+        raise UsageError(f"{folder} {problem}; record one: toolspeak serve --record {shlex.quote(str(folder))}")
     return [entry for file in files for entry in load_tape(file)]

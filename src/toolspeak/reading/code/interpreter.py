@@ -19,7 +19,6 @@ from toolspeak.reading.code.constants import (
     PASSING_ON,
     PRINTING,
     TOO_LARGE,
-    Budget,
     Module,
     Scope,
     Unknown,
@@ -37,6 +36,7 @@ from toolspeak.reading.code.constants import (
 from toolspeak.reading.code.syntax import Expression, Statement
 from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.names import LIBRARIES, NAMESPACES, Names
+from toolspeak.reading.source import Budget
 from toolspeak.values.messages import Ref
 from toolspeak.values.spec import ToolSpec
 
@@ -48,7 +48,7 @@ UNKNOWN_ROUNDS = "a loop over something that is not written out"
 DEPENDS = "it depends on something that only running the code would tell"
 
 STEP_NAME = re.compile(r"\$(\d{1,6})")
-BOUND_NAME = re.compile(r"^\s*(?:const|let|var)?\s*([A-Za-z_$][\w$]*)\s*(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
+BOUND_NAME = re.compile(r"^[^\S\n]*+(?:(?:const|let|var)\s++)?([A-Za-z_$][\w$]*+)\s*+(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
 """The name that a line of code binds, for code that cannot be read otherwise."""
 
 EmitCall: TypeAlias = Callable[[ToolSpec, dict[str, Any]], str]

@@ -87,7 +87,7 @@ def _ends_at(source: Source, end: int, *, python: bool) -> bool:
 def _find_awaited(source: Source, call: re.Match[str] | None) -> re.Pattern[str] | None:
     """Return what must arrive before it is known whether a plain call comes next; None if it is known."""
     if call is not None:
-        if source.text[call.end() :] in ("", ";"):
+        if source.text[call.end() : call.end() + 2] in ("", ";"):
             return ANY_CHAR
         line_end = LINE_END.match(source.text, call.end())
         return NON_BLANK if line_end is not None and not line_end[1] else None

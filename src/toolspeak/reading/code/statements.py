@@ -13,7 +13,7 @@ from toolspeak.reading.code.expressions import IDENTIFIER, PRECEDENCE, TYPE, Exp
 from toolspeak.reading.code.layout import HINT, UNSUPPORTED, BodyReader, CodeRules, CodeSpaceReader, LineReader
 from toolspeak.reading.code.syntax import Expression, Statement
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.source import Reading, Source, run_to_end
+from toolspeak.reading.source import Reading, run_to_end
 from toolspeak.reading.strings import QUOTES
 
 ALWAYS_TRUE = re.compile(
@@ -397,7 +397,9 @@ class StatementReader:
 
     def _parse_expression(self, text: str) -> Expression | None:
         """Return the expression that `text` is; None if it is not one."""
-        source = Source.hold_whole(f"({text})\n")
+        if not self._source.may_rewind:
+            raise ReadError("the condition takes too much work to read", HINT)
+        source = self._source.open_inner(f"({text})\n")
         try:
             return run_to_end(StatementReader(Cursor(source, self._cursor.keys))._expressions.read())
         except ReadError:

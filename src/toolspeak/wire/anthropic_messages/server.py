@@ -23,7 +23,9 @@ from toolspeak.wire.fields import (
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    read_address,
     read_content,
+    read_opaque,
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
@@ -255,7 +257,7 @@ def _read_content_block(block: Fields) -> Part:
             texts = [each.text("text") for each in block.objects("content", required=True)]
             return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
         case _:
-            return Opaque(vendor=VENDOR, data=block.data)
+            return read_opaque(block, VENDOR)
 
 
 def _read_result_block(block: Fields) -> Text | Media:
@@ -272,7 +274,7 @@ def _read_media(block: Fields, kind: str) -> Part:
     name = block.optional_text("title") or None
     match source.text("type"):
         case "url":
-            url = source.text("url")
+            url = read_address(source, "url")
             mime = guess_image_type(url, "image/*") if kind == "image" else "application/pdf"
             return Media(mime=mime, url=url, extra=extra, name=name)
         case "base64":
@@ -283,7 +285,7 @@ def _read_media(block: Fields, kind: str) -> Part:
             data = source.text("data").encode("utf-8", "replace")
             return Media(mime="text/plain", data=data, extra=extra, name=name)
         case _:
-            return Opaque(vendor=VENDOR, data=block.data)  # a file that only the vendor has
+            return read_opaque(block, VENDOR)  # a file that only the vendor has
 
 
 # Answers

@@ -28,6 +28,8 @@ from toolspeak.wire.fields import (
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    read_address,
+    read_opaque,
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
@@ -344,7 +346,7 @@ class ContentReader:
 def _read_content(part: Fields, text_type: type[Text] | type[Thinking]) -> Part:
     if part.value("text") is not None:
         return text_type(text=part.text("text"), extra=build_extra(VENDOR, part_data(part.data)))
-    return _read_media(part) or Opaque(vendor=VENDOR, data=part.data)
+    return _read_media(part) or read_opaque(part, VENDOR)
 
 
 def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -378,7 +380,7 @@ def _read_media(part: Fields) -> Media | None:
             raise blob.error("data", "not base64" if data is None else "is empty")
         return Media(mime=blob.text("mimeType"), data=data, extra=extra, name=blob.optional_text("displayName") or None)
     if (file := part.optional_object("fileData")) is not None:
-        url = file.text("fileUri")
+        url = read_address(file, "fileUri")
         mime = file.optional_text("mimeType") or guess_image_type(url, "application/octet-stream")
         return Media(mime=mime, url=url, extra=extra, name=file.optional_text("displayName") or None)
     return None

@@ -15,6 +15,7 @@ from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
     Fields,
+    check_addresses,
     check_kind,
     check_known_names,
     check_tool_limits,
@@ -171,6 +172,7 @@ def _read_user_part(part: Fields) -> Text | Media:
     match part.text("type"):
         case "image_url":
             image = part.object("image_url")
+            check_addresses(image)
             extra = build_extra(VENDOR, image.other_fields({"url"}))
             return read_media(image, "url", extra)
         case "input_audio":
@@ -183,6 +185,7 @@ def _read_user_part(part: Fields) -> Text | Media:
             return Media(mime=_SOUND_TYPES[form], data=data)
         case "file":
             file = part.object("file")
+            check_addresses(file)
             extra = build_extra(VENDOR, file.other_fields({"file_data", "filename"}))
             return read_media(file, "file_data", extra, file.optional_text("filename") or None)
         case _:

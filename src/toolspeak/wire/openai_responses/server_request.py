@@ -7,10 +7,12 @@ message with its call, in the order of the calls, wherever the client has put it
 """
 
 import mimetypes
+from dataclasses import replace
 from typing import Any
 
 from toolspeak.values.events import ToolChoice
-from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.origin import Origin
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
@@ -19,15 +21,17 @@ from toolspeak.wire.fields import (
     Fields,
     check_tool_limits,
     check_unique_names,
+    read_address,
     read_allowed_mode,
     read_arguments,
     read_choice_word,
     read_content,
     read_media,
+    read_opaque,
     read_tool,
 )
 from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra
-from toolspeak.wire.media import decode_base64
+from toolspeak.wire.media import decode_base64, is_data_url
 from toolspeak.wire.openai_responses.names import (
     ENCRYPTED_REASONING,
     GRAMMAR_KEYWORD,
@@ -148,8 +152,7 @@ def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
     match tool.text("type"):
         case "function":
             spec = read_tool(tool, "parameters")
-            name = join_namespace(namespace, spec.name)
-            return ToolSpec(name=name, description=spec.description, parameters=spec.parameters)
+            return replace(spec, name=join_namespace(namespace, spec.name))
         case "custom":
             return _read_custom_tool(tool, namespace)
         case _:
@@ -172,6 +175,7 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
         description=description,
         parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
         raw=CUSTOM_PARAMETER,
+        origin=Origin.FOREIGN_DESCRIPTION,
     )
 
 
@@ -255,7 +259,7 @@ class _ItemReader:
             case "item_reference":
                 raise item.error("id", "nothing is kept here between requests; send the item itself, with store: false")
             case _:  # of the vendor's own tools
-                self._parts.append(Opaque(vendor=VENDOR, data=item.data))
+                self._parts.append(read_opaque(item, VENDOR))
 
     def close(self) -> list[Message]:
         """Return the messages, each result behind its call."""
@@ -350,7 +354,7 @@ def _read_part(part: Fields) -> Part:
 
 def _read_image(part: Fields) -> Part:
     if not part.optional_text("image_url"):
-        return Opaque(vendor=VENDOR, data=part.data)  # an image that only the vendor has
+        return read_opaque(part, VENDOR)  # an image that only the vendor has
     detail = part.optional_text("detail")
     extra = build_extra(VENDOR, {"detail": detail} if detail not in ("", "auto") else {})
     return read_media(part, "image_url", extra)
@@ -359,12 +363,12 @@ def _read_image(part: Fields) -> Part:
 def _read_file(part: Fields) -> Part:
     name = part.optional_text("filename") or None
     guessed = mimetypes.guess_type(name or part.optional_text("file_url"))[0]
-    if url := part.optional_text("file_url"):
-        return Media(mime=guessed or "application/pdf", url=url, name=name)
+    if part.optional_text("file_url"):
+        return Media(mime=guessed or "application/pdf", url=read_address(part, "file_url"), name=name)
     data = part.optional_text("file_data")
     if not data:
-        return Opaque(vendor=VENDOR, data=part.data)  # a file that only the vendor has
-    if data.startswith("data:"):
+        return read_opaque(part, VENDOR)  # a file that only the vendor has
+    if is_data_url(data):
         return read_media(part, "file_data", None, name)
     if (content := decode_base64(data)) is None:
         raise part.error("file_data", "neither a data URL nor base64")

@@ -9,40 +9,26 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from composing.said.days import (
-    WORDS,
-    Talk,
-    day_number,
-    full_day,
-    last_of_month,
-    month_day,
-    name_weekday,
-    number_words,
-    pick,
-    say,
-    say_one_of,
-)
-from composing.said.slots import Schema, Slot, kind
+from composing.kinds import Schema, Slot, describe_texts, several
+from composing.talk import WORDS, Talk, join_words, last_of_month, say_future
 
-Stay = tuple[str, date, int]
-"""The words for a stay, the first night and the number of nights."""
+Stay = tuple[str, date, int]  # the words for a stay, the first night and the number of nights
 
 
-@kind
-def nights(rng: random.Random, name: str, modes: Sequence[str] = ("leave", "nights", "last")) -> Slot:
-    """Return the parameters of a stay: `leave` (two days), `nights` (a day and a number) or `last` (two nights)."""
+@several
+def nights(rng: random.Random, modes: Sequence[str] = ("leave", "nights", "last")) -> Slot:
+    """Make the parameters of a stay: `leave` (two days), `nights` (a day and a number) or `last` (two nights)."""
     label, form = rng.choice(WORDS["day_forms"])
     mode = rng.choice(modes)
-    first = {"type": "string", "description": f"{'Day of arrival' if mode == 'leave' else 'First night'}, {label}"}
-    schemas: dict[str, Schema]
     if mode == "leave":
         about = rng.choice(["Day of departure", "Day of departure, the morning after the last night"])
-        schemas = {"arrive": first, "leave": {"type": "string", "description": f"{about}, {label}"}}
+        schemas = describe_texts({"arrive": "Day of arrival", "leave": about}, label)
     elif mode == "nights":
-        schemas = {"first_night": first, "nights": {"type": "integer", "description": "Number of nights"}}
+        schemas = describe_texts({"first_night": "First night"}, label)
+        schemas["nights"] = {"type": "integer", "description": "Number of nights"}
     else:
-        about = f"Last night that is slept here, not the day of departure, {label}"
-        schemas = {"first_night": first, "last_night": {"type": "string", "description": about}}
+        last = "Last night that is slept here, not the day of departure"
+        schemas = describe_texts({"first_night": "First night", "last_night": last}, label)
 
     def draw(talk: Talk) -> tuple[str, dict[str, Any]]:
         words, start, number = say_nights(talk)
@@ -76,96 +62,129 @@ def begin(talk: Talk, number: int) -> tuple[str, date]:
     way = talk.rng.random()
     if way < 0.15:
         talk.needs_today = True
-        return say(talk, "from_tomorrow"), talk.today + timedelta(1)
+        return talk.say("from_tomorrow"), talk.today + timedelta(1)
     if way < 0.3:
         talk.needs_today = talk.needs_weekday = True
         day = talk.today + timedelta(talk.rng.randint(2, 6))
-        return say(talk, "from_weekday", name_weekday(talk, day)), day
+        return talk.say("from_weekday", talk.name_weekday(day)), day
     day = draw_start(talk, number)
-    return say(talk, "from_day", full_day(talk, day), name=name_weekday(talk, day)), day
+    return talk.say("from_day", talk.full_day(day), name=talk.name_weekday(day)), day
 
 
 def say_tonight(talk: Talk, number: int) -> Stay:
     talk.needs_today = True
-    return say(talk, "tonight"), talk.today, 1
+    return talk.say("tonight"), talk.today, 1
 
 
 def say_from(talk: Talk, number: int) -> Stay:
     """Say the first night and how many there are, some of them in two steps."""
     words, start = begin(talk, number)
     if number == 1:
-        return say(talk, "one_night", words), start, 1
-    n, more = number_words(talk.lang, number), number_words(talk.lang, number + 2)
+        return talk.say("one_night", words), start, 1
+    n, more = talk.number_words(number), talk.number_words(number + 2)
     chance = talk.rng.random()
     if chance < 0.65:
-        return say(talk, "nights", words, n=n, number=number), start, number
+        return talk.say("nights", words, n=n, number=number), start, number
     if chance < 0.85:
-        return say(talk, "nights_fixed", words, n=n, more=more), start, number + 2
-    return say(talk, "nights_and_one", words, n=n), start, number + 1
+        return talk.say("nights_fixed", words, n=n, more=more), start, number + 2
+    return talk.say("nights_and_one", words, n=n), start, number + 1
 
 
 def say_until_weekday(talk: Talk, number: int) -> Stay:
     """Say the first day with its date, and the day of departure by its name."""
     start = draw_start(talk, number)
-    first, last = (name_weekday(talk, each) for each in (start, start + timedelta(number)))
-    return say(talk, "stay_until_weekday", full_day(talk, start), first=first, last=last), start, number
+    first, last = (talk.name_weekday(each) for each in (start, start + timedelta(number)))
+    return talk.say("stay_until_weekday", talk.full_day(start), first=first, last=last), start, number
 
 
 def say_between(talk: Talk, number: int) -> Stay:
     """Say both days; the second one without its month where that is the same."""
     start = draw_start(talk, number)
     end = start + timedelta(number)
-    a = full_day(talk, start)
-    b = day_number(talk, end.day) if end.month == start.month else month_day(talk, end)
+    a = talk.full_day(start)
+    b = talk.day_number(end.day) if end.month == start.month else talk.month_day(end)
     the = "the " if talk.lang == "en" and end.month == start.month else ""
     wrong = end + timedelta(1)
     if end.month == start.month == wrong.month and talk.rng.random() < 0.4:
-        return say(talk, "between_fixed", a=a, b=b, c=day_number(talk, wrong.day)), start, number
-    return say(talk, "between", a=a, b=b, the=the), start, number
+        return talk.say("between_fixed", a=a, b=b, c=talk.day_number(wrong.day)), start, number
+    return talk.say("between", a=a, b=b, the=the), start, number
 
 
 def say_backwards(talk: Talk, number: int) -> Stay:
     """Say the day of departure and the number of nights before it."""
     number = max(2, number)
     start = draw_start(talk, number)
-    end = full_day(talk, start + timedelta(number))
-    return say(talk, "backwards", n=number_words(talk.lang, number), end=end), start, number
+    end = talk.full_day(start + timedelta(number))
+    return talk.say("backwards", n=talk.number_words(number), end=end), start, number
 
 
 def say_two_nights(talk: Talk, number: int) -> Stay:
     """Name two nights in a row."""
     start = draw_start(talk, 2)
     if talk.rng.random() < 0.5:
-        first, second = (name_weekday(talk, each) for each in (start, start + timedelta(1)))
-        return say(talk, "two_weekdays", full_day(talk, start), first=first, second=second), start, 2
+        first, second = (talk.name_weekday(each) for each in (start, start + timedelta(1)))
+        return talk.say("two_weekdays", talk.full_day(start), first=first, second=second), start, 2
     if (start + timedelta(1)).month != start.month:
         start -= timedelta(1)
-    words = full_day(talk, start + timedelta(1))
-    return say(talk, "two_nights", words, a=day_number(talk, start.day)), start, 2
+    words = talk.full_day(start + timedelta(1))
+    return talk.say("two_nights", words, a=talk.day_number(start.day)), start, 2
 
 
 def say_week(talk: Talk, number: int) -> Stay:
     if talk.rng.random() < 0.35:
         start = draw_start(talk, 7)
-        return say(talk, "week_later", full_day(talk, start), name=name_weekday(talk, start)), start, 7
+        return talk.say("week_later", talk.full_day(start), name=talk.name_weekday(start)), start, 7
     words, start = begin(talk, 7)
-    return say(talk, "one_week" if number % 2 else "two_weeks", words), start, 7 if number % 2 else 14
+    return talk.say("one_week" if number % 2 else "two_weeks", words), start, 7 if number % 2 else 14
+
+
+@several
+def stay(rng: random.Random, first: str, last: str, about_first: str, about_last: str, has_nights: bool = True) -> Slot:
+    """Make two parameters, the day of arrival and that of departure, said together."""
+    label, form = rng.choice(WORDS["day_forms"])
+
+    def draw(talk: Talk) -> tuple[str, dict[str, Any]]:
+        words, start, end = say_stay(talk, has_nights=has_nights)
+        return words, {first: start.strftime(form), last: end.strftime(form)}
+
+    return Slot(describe_texts({first: about_first, last: about_last}, label), draw, is_fixable=False)
+
+
+def say_stay(talk: Talk, *, has_nights: bool) -> tuple[str, date, date]:
+    """Say the first and the last day: from one to the other, or with a number of nights."""
+    nights = talk.rng.randint(2, 9)
+    talk.values += 1
+    if has_nights and talk.rng.random() < 0.5:
+        words, start = say_future(talk)
+        n = talk.number_words(nights)
+        return talk.say("stay_nights", words, n=n, nights=nights), start, start + timedelta(nights)
+    start = talk.today + timedelta(talk.rng.randint(2, 25))
+    end = start + timedelta(nights)
+    talk.needs_today = True
+    is_later = start.month != talk.today.month
+    a, b, c = (talk.day_number(each.day) for each in (start, end, end - timedelta(1)))
+    tail = f" {talk.say('in_next_month')}" if is_later else ""
+    if not is_later and end.month != start.month:
+        return talk.say("stay_over_month", a, talk.say("of_next_month", b)), start, end
+    if is_later and end.month != start.month:
+        end = start + timedelta(1)
+        b = talk.day_number(end.day)
+        if end.month != start.month:
+            return say_stay(talk, has_nights=has_nights)
+    if nights > 3 and end - start > timedelta(3) and talk.rng.random() < 0.4:
+        return talk.say("stay_shortened", a=a, wrong=b, tail=tail, right=c), start, end - timedelta(1)
+    return talk.say("stay_days", a=a, b=b, tail=tail), start, end
 
 
 CHILD_LIMITS = (12, 14, 15, 16, 18)
 SENIOR_LIMITS = (60, 63, 65, 67)
 
 
-@kind
+@several
 def party(
-    rng: random.Random,
-    name: str,
-    adults: str = "adults",
-    children: str = "children",
-    third: str = "",
-    is_loose: bool = True,
+    rng: random.Random, adults: str = "adults", children: str = "children", third: str = "", is_loose: bool = True
 ) -> Slot:
-    """Return the numbers of adults and children, and of seniors or toddlers if they are named.
+    """Make the numbers of adults and children, and of seniors or toddlers if they are named.
 
     Seniors are told from adults by their age alone: where they are counted, all ages are said.
     """
@@ -200,19 +219,13 @@ def party(
     return Slot(schemas, draw, is_fixable=False, optional=optional)
 
 
-GROWN = 30
-"""The age that counts for a grown-up whose age is not said."""
+GROWN = 30  # the age that counts for a grown-up whose age is not said
 
 
 def list_ages(talk: Talk, ages: Sequence[int]) -> str:
     is_spelled = talk.rng.random() < 0.35
-    written = [number_words(talk.lang, each) if is_spelled and each > 1 else str(each) for each in ages]
-    return join_words(talk, written)
-
-
-def join_words(talk: Talk, words: Sequence[str]) -> str:
-    last = f" {WORDS['and'][talk.lang]} {words[-1]}".replace(" y Ida", " e Ida")
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + last
+    written = [talk.number_words(each) if is_spelled and each > 1 else str(each) for each in ages]
+    return join_words(talk.lang, written)
 
 
 def say_party(talk: Talk, limit: int, old: int) -> tuple[str, list[int]]:
@@ -223,13 +236,13 @@ def say_party(talk: Talk, limit: int, old: int) -> tuple[str, list[int]]:
     if old or talk.rng.random() < 0.3:
         return say_all_ages(talk, kids, old)
     if talk.rng.random() < 0.15:
-        return say_one_of(talk, "grown", [[GROWN] * 2, [GROWN], [GROWN] * 4])
+        return talk.say_one_of("grown", [[GROWN] * 2, [GROWN], [GROWN] * 4])
     one, twin, listed = kids[0], kids[-1], list_ages(talk, kids)
     big = min(17, one + talk.rng.choice([1, 2, 4]))
     parents = [GROWN, GROWN]
     meanings = [[*parents, *kids], [*parents, twin, twin], [GROWN, one], [GROWN, *[one] * 3, big], [GROWN] * 3 + kids]
-    n = number_words(talk.lang, len(kids))
-    return say_one_of(talk, "party", meanings, k=listed, n=n, twin=twin, o=one, b=big)
+    n = talk.number_words(len(kids))
+    return talk.say_one_of("party", meanings, k=listed, n=n, twin=twin, o=one, b=big)
 
 
 def say_all_ages(talk: Talk, kids: Sequence[int], old: int) -> tuple[str, list[int]]:
@@ -242,7 +255,7 @@ def say_all_ages(talk: Talk, kids: Sequence[int], old: int) -> tuple[str, list[i
         talk.rng.shuffle(ages)
         names = talk.rng.sample(WORDS["people"], len(ages))
         form = talk.rng.choice(["{} {}", "{} ({})"])
-        return join_words(talk, [form.format(*each) for each in zip(names, ages, strict=True)]), ages
+        return join_words(talk.lang, [form.format(*each) for each in zip(names, ages, strict=True)]), ages
     me = talk.rng.choice([29, 33, 36])
-    words = pick(talk, WORDS["all_ages"])
+    words = talk.pick(WORDS["all_ages"])
     return words.format(m=me, e=elder, k=list_ages(talk, kids)), [me, elder, *kids]
