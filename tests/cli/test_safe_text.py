@@ -136,7 +136,7 @@ INVISIBLE = [
     if unicodedata.category(chr(code)) in ("Cc", "Cs", "Zl", "Zp", "Zs") and chr(code) not in " \n\t"
 ] + [
     *map(chr, (code for codes in IGNORABLE for code in codes)),
-    *"\u2800\ufffc\U0001d159\ue000\uf8ff\U000f0000\U0010fffd",
+    *"\u2800\ufffc\U0001d159\U00013441\ue000\uf8ff\U000f0000\U0010fffd",
 ]
 
 

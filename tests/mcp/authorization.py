@@ -153,12 +153,13 @@ class Trap:
 
     Attributes:
         documents: What it answers, by path; other paths are not found.
+        redirects: Where it sends whoever asks for a path.
         metadata: The address that it names to whoever has no token, for the metadata of the resource.
         received: The method, the path, the headers and the body of each request, as text.
     """
 
     def __init__(self):
-        self.documents, self.metadata, self.received = {}, "", []
+        self.documents, self.redirects, self.metadata, self.received = {}, {}, "", []
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
@@ -168,6 +169,8 @@ class Trap:
         self.received.append(f"{request.method} {request.url.path} {dict(request.headers)} {body.decode()}")
         if request.url.path in self.documents:
             response = JSONResponse(self.documents[request.url.path])
+        elif request.url.path in self.redirects:
+            response = Response(status_code=307, headers={"location": self.redirects[request.url.path]})
         elif request.url.path == "/mcp" and self.metadata:
             response = Response(
                 status_code=401, headers={"www-authenticate": f'Bearer resource_metadata="{self.metadata}"'}

@@ -1,13 +1,16 @@
 """Servers over HTTP that misbehave."""
 
+import asyncio
 import gzip
 import json
 import threading
+import time
 import tracemalloc
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.cases import each_case
 from tests.mcp.conftest import find_threads
 from toolspeak.values.errors import ServerFailed
 
@@ -27,6 +30,7 @@ class HttpServer(ThreadingHTTPServer):
         self.status = 200
         self.over = threading.Event()
         self.seen = []
+        self.stream, self.streams = None, []  # its own messages, and when they were asked for
 
     @property
     def url(self):
@@ -60,6 +64,14 @@ class Handler(BaseHTTPRequestHandler):
         self.reply("DELETE", None)
 
     def do_GET(self):
+        if self.server.stream is not None:
+            self.server.streams.append(time.monotonic())
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", str(len(self.server.stream)))
+            self.end_headers()
+            self.wfile.write(self.server.stream)
+            return
         self.send_response(405 if self.server.status == 200 else self.server.status)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -121,6 +133,43 @@ def test_a_compressed_answer_is_refused_before_it_is_read(connect, server):
     assert tracemalloc.get_traced_memory()[1] < 40_000_000
     tracemalloc.stop()
     assert {encoding for _, encoding in server.seen} == {"identity"}
+
+
+def call_values(request):
+    return answer(request, {"content": [], "structuredContent": {"all": [[]] * 300_000}})
+
+
+def call_values_in_event(request):
+    lines = call_values(request).replace(b"], [], [", b"],\r\ndata: [], [").split(b"\r\n")
+    return b"data: " + b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+@each_case(
+    "kind, make", [("application/json", call_values), ("text/event-stream; charset=utf-16", call_values_in_event)]
+)
+def test_an_answer_of_many_values_is_refused_before_it_is_parsed(connect, server, kind, make):
+    server.answers["tools/call"] = make
+    tools = connect(server.url, pinned=False).load()
+    server.headers = {"content-type": kind}
+    with pytest.raises(ServerFailed, match="it sent a message of more than 200,000 values"):
+        asyncio.run(tools["echo"]())
+    server.headers = {}
+
+
+def test_an_answer_is_counted_whatever_it_says_of_itself(connect, server, caplog):
+    server.answers["DELETE"] = lambda _: b"x" * 20_000_000
+    with connect(server.url):
+        server.headers = {"content-type": "text/event-stream"}
+    assert "it sent a message of more than 16 MB" in caplog.text
+
+
+def test_a_server_that_ends_its_stream_is_asked_again_after_a_while(connect, server):
+    server.stream = b"retry: 0\n\n"
+    deadline = time.monotonic() + 60
+    with connect(server.url):
+        while len(server.streams) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert server.streams[2] - server.streams[0] > 1.5
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])

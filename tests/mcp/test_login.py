@@ -5,16 +5,18 @@ import json
 import socket
 import stat
 import urllib.error
-from urllib.parse import urlsplit
+from contextlib import aclosing, suppress
+from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
 from tests.cases import each_case
 from tests.mcp.authorization import Authority, Trap, browse, serve, serve_notes
-from toolspeak.mcp.config import read_target
-from toolspeak.mcp.login import RedirectReceiver
+from toolspeak.mcp.config import ServerConfig, read_target
+from toolspeak.mcp.login import RedirectReceiver, open_login
 from toolspeak.mcp.user_servers import find_servers, log_in
 from toolspeak.settings.user_files import list_logins, login_file, save_login
 from toolspeak.values.errors import ServerFailed
@@ -315,3 +317,95 @@ def test_a_token_is_for_the_address_that_the_user_logged_in_at(connect, trap, tm
             connect(file).load()
     assert server.received
     assert not any(secret in each for each in server.received for secret in SECRETS)
+
+
+def test_a_redirect_takes_no_secret_to_another_origin(connect, trap):
+    server, address = trap
+    other = Trap()
+    with serve(lambda issuer: other) as elsewhere:
+        server.redirects = {"/token": f"{elsewhere}/token", "/mcp": f"{elsewhere}/mcp"}
+        (config,) = read_target(f"mcp:{address}/mcp")
+        save_expired(config, address, client={"client_id": "x"})
+        for expires_at in (1.0, None):
+            save_login(config.identity, {**find_saved()[1], "expires_at": expires_at})
+            with pytest.raises(ServerFailed):
+                connect(f"{address}/mcp").load()
+    assert {each.split(" ")[1] for each in server.received} == {"/token", "/mcp"}
+    assert not other.received
+
+
+def test_a_login_at_a_server_with_https_uses_https_only():
+    async def log_in_at_server():
+        config = ServerConfig(name="notes", url="https://notes.example/mcp", logins=Logins(), on_login=refuse_page)
+        request = httpx2.Request("POST", config.url)
+        headers = {"www-authenticate": 'Bearer resource_metadata="http://169.254.169.254/latest?key=1"'}
+        async with open_login(config) as login, aclosing(login.async_auth_flow(request)) as flow:
+            assert await anext(flow) is request
+            await flow.asend(httpx2.Response(401, headers=headers, request=request))
+
+    with pytest.raises(
+        ServerFailed, match=r"notes names http://169\.254\.169\.254/latest for its logins, which is no https"
+    ):
+        asyncio.run(log_in_at_server())
+
+
+class Logins:
+    """Keeps a login in memory."""
+
+    def __init__(self):
+        self.saved = None
+
+    def load(self):
+        return self.saved
+
+    def save(self, login, /):
+        self.saved = login
+
+
+async def drive(login, request, answer):
+    """Send a request as an HTTP client does, with `answer` for a network; return the addresses that were asked."""
+    asked = []
+    with suppress(StopAsyncIteration):
+        async with aclosing(login.async_auth_flow(request)) as flow:
+            outgoing = await anext(flow)
+            while True:
+                asked.append(str(outgoing.url))
+                response = answer(outgoing)
+                response.request = outgoing
+                outgoing = await flow.asend(response)
+    return asked
+
+
+def test_after_a_login_the_server_cannot_name_another_authorization_server():
+    server, real, evil = "https://notes.example/mcp", "https://real.example", "https://evil.example"
+    named = real
+
+    def answer(request):
+        url = str(request.url)
+        if url == server:
+            return httpx2.Response(401, headers={"www-authenticate": f'Bearer resource_metadata="{named}/resource"'})
+        if url == f"{named}/resource":
+            return httpx2.Response(200, json={"resource": server, "authorization_servers": [named]})
+        if url.endswith("/registration"):
+            return httpx2.Response(201, json={"client_id": "x", "client_secret": "s"})
+        if url.endswith("/token"):
+            tokens = {"access_token": "a", "token_type": "Bearer", "expires_in": -1, "refresh_token": "r"}
+            return httpx2.Response(200, json=tokens)
+        return httpx2.Response(200, json=describe_authority(named))
+
+    def log_in_at_page(url):
+        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        browse(f"{query['redirect_uri']}?code=c&state={query['state']}")
+
+    async def use():
+        nonlocal named
+        config = ServerConfig(name="notes", url=server, logins=Logins(), on_login=log_in_at_page)
+        async with open_login(config) as login:
+            first = await drive(login, httpx2.Request("POST", server), answer)
+            named = evil
+            return first, await drive(login, httpx2.Request("GET", server), answer)
+
+    first, later = asyncio.run(use())
+    assert first[-2:] == [f"{real}/token", server]
+    assert later[:2] == [f"{real}/token", server]  # the token had expired
+    assert set(later) == {f"{real}/token", server}

@@ -386,6 +386,24 @@ def test_a_call_in_a_description_is_a_quotation(connect, plain, tmp_path, form, 
     assert "in the description of one" in outcome.calls[0].error
 
 
+def test_names_are_told_apart_and_fit(connect, plain, tmp_path):
+    names = ["echo", "a/b", "a b", "x" * 100]
+    (tmp_path / "state").write_text(json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in names]))
+
+    def echo() -> str:
+        """Echo."""
+        return "own"
+
+    servers = [connect(plain("list"), name="first"), connect(plain("list"), name="second")]
+    agent = Agent(ScriptedModel([says("hi")]), [echo, *servers])
+    assert len(agent.toolbox) == 9
+    assert agent.toolbox["echo"].function is echo
+    assert {"first_echo", "second_echo"} <= set(agent.toolbox.names)
+    assert all(len(name) <= 64 for name in agent.toolbox.names)
+    again = Agent(ScriptedModel([says("hi")]), [*reversed(servers), echo])
+    assert set(again.toolbox.names) == set(agent.toolbox.names)
+
+
 NO_FIELDS = {"type": "object"}
 CONFIG = ServerConfig(name="foreign", command=("x",))
 HIDDEN = "\u200b\U000e0041\ufe01\u2800\x1b"
@@ -474,7 +492,7 @@ def test_hidden_characters_are_shown_or_keep_a_tool_out():
     for place, definition in place_text(f"a{HIDDEN}b"):
         spec, reason = try_build(definition)
         if spec is None:
-            assert "hidden character" in reason
+            assert "hidden character" in reason or "control character" in reason
             continue
         said = f"{spec.description}{json.dumps([spec.parameters, spec.returns], ensure_ascii=False)}"
         assert not set(HIDDEN) & set(said), place
@@ -487,24 +505,6 @@ def test_the_tools_of_a_server_share_a_budget(connect, plain, tmp_path):
     assert sum(count_chars(tool.spec) for tool in box) <= MAX_SERVER_CHARS
     assert len(box) == 300 - len(box.skipped) > 200
     assert box.skipped[0].reason == "the server says more than 1,000,000 characters of its tools"
-
-
-def test_names_are_told_apart_and_fit(connect, plain, tmp_path):
-    names = ["echo", "a/b", "a b", "x" * 100]
-    (tmp_path / "state").write_text(json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in names]))
-
-    def echo() -> str:
-        """Echo."""
-        return "own"
-
-    servers = [connect(plain("list"), name="first"), connect(plain("list"), name="second")]
-    agent = Agent(ScriptedModel([says("hi")]), [echo, *servers])
-    assert len(agent.toolbox) == 9
-    assert agent.toolbox["echo"].function is echo
-    assert {"first_echo", "second_echo"} <= set(agent.toolbox.names)
-    assert all(len(name) <= 64 for name in agent.toolbox.names)
-    again = Agent(ScriptedModel([says("hi")]), [*reversed(servers), echo])
-    assert set(again.toolbox.names) == set(agent.toolbox.names)
 
 
 def foreign_text(min_size: int = 0, max_size: int = 5) -> st.SearchStrategy[str]:

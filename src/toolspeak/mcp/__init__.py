@@ -19,10 +19,11 @@ Functions for clients: `served_tools.py` (`ToolServer`: definitions, results, ap
 (standard input and output). Over HTTP a `ToolServer` is an ASGI app.
 
 To add an option of a server whose tools are used: `ServerConfig` in `config.py`, and `tools` in `user_servers.py`. To
-pin more of a tool: `PINNED_KEYS` in `tool_specs.py`. To change what clients see of a tool or get of a call:
-`define_tool` and `make_call_result` in `served_tools.py`. A server that misbehaves in tests is a mode of
-`tests/mcp/servers/plain.py`; a public one that must work is in `tests/mcp_servers/`, a client in
-`tests/clients/test_mcp_clients.py`.
+pin more of a tool: `PINNED_KEYS` in `tool_specs.py`. The limits of what is kept for a server are at the top of
+`transports.py` and `connection.py`, those of what a model is shown of its tools in `tool_specs.py`. To change what
+clients see of a tool or get of a call: `define_tool` and `make_call_result` in `served_tools.py`. A server that
+misbehaves in tests is a mode of `tests/mcp/servers/plain.py`; a public one that must work is in `tests/mcp_servers/`, a
+client in `tests/clients/test_mcp_clients.py`.
 
 Examples:
     >>> from toolspeak import mcp

@@ -36,6 +36,9 @@ Definition: TypeAlias = dict[str, Any]
 MAX_LIST_PAGES = 100
 MAX_TOOLS = 2_000  # of one server; more are refused, since nobody could look at them
 MAX_DEFINITIONS_CHARS = 4_000_000  # of all tools of one server; more are refused
+MAX_DEFINITIONS_VALUES = 500_000  # JSON values, likewise
+MAX_REPORT_CHARS = 1_000  # of the text of a report of progress
+MAX_REPORTS, REPORTS_PER_SECOND = 1_000, 10  # of a call, at once and then on; more are dropped
 END_TIMEOUT_SECONDS = 5.0  # for a connection to end; the transports take less
 CLOSE_TIMEOUT_SECONDS = 10.0  # that `close` waits for a server to end
 
@@ -227,9 +230,16 @@ class Connection:
             raise ServerFailed(self._explain_end())
 
         furthest = -math.inf
+        now = asyncio.get_running_loop().time
+        began, reports = now(), 0
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            nonlocal furthest
+            nonlocal furthest, reports
+            reports += 1
+            if reports > MAX_REPORTS + REPORTS_PER_SECOND * (now() - began):  # who reads them may be slower
+                reports -= 1
+                return
+            message = message[:MAX_REPORT_CHARS] if message else message
             if listener is not None:
                 listener(tool, progress, total, message)
             if report is not None and progress > furthest:  # the SDK does not keep the order of reports
@@ -305,16 +315,22 @@ def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
 
 async def _list_tools(client: "Client", server: str) -> Sequence[Definition]:
     definitions: list[Definition] = []
-    chars = 0
+    chars = values = 0
     cursor: str | None = None
     for _ in range(MAX_LIST_PAGES):
         page = await client.list_tools(cursor=cursor)
         added = [tool.model_dump(by_alias=True, exclude_unset=True, mode="json") for tool in page.tools]
         definitions += added
-        chars += len(json.dumps(added, ensure_ascii=False))
+        text = json.dumps(added, ensure_ascii=False)
+        chars += len(text)
+        values += sum(map(text.count, ",[{"))
         if chars > MAX_DEFINITIONS_CHARS:
             raise ServerFailed(
                 f"the MCP server {server} describes its tools in more than {MAX_DEFINITIONS_CHARS:,} characters"
+            )
+        if values > MAX_DEFINITIONS_VALUES:
+            raise ServerFailed(
+                f"the MCP server {server} describes its tools in more than {MAX_DEFINITIONS_VALUES:,} values"
             )
         cursor = page.next_cursor
         if cursor is None or len(definitions) > MAX_TOOLS:

@@ -45,6 +45,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from toolspeak.mcp.config import LoginStore, ServerConfig
+from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import ServerFailed, UsageError
 from toolspeak.values.escaping import escape_controls
 from toolspeak.values.frozen import frozen
@@ -256,40 +257,46 @@ class _SavedLogin(httpx2.Auth):
         self._login = login
         self._lock = asyncio.Lock()
         self._refuses_fresh_tokens = False
+        self._ended = ""  # the access token of a login that cannot be refreshed any more
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send a request with the access token, and once more with another one if the token is refused."""
-        if _find_origin(str(request.url)) != _find_origin(self._config.url):
+        if not _is_for_origin(str(request.url), self._config.url):
             yield request
             return
         refused = ""
         for is_retry in (False, True):
             if self._needs_other_token(refused):
                 async with self._lock:
-                    self._login = _read_login(self._config, self._store)  # another program may have refreshed it
-                    if self._needs_other_token(refused):
-                        answer = (yield refresh) if (refresh := self._build_refresh(request)) is not None else None
-                        self._login = None if answer is None else await self._take_tokens(answer)
-            if self._login is not None:
-                request.headers["authorization"] = f"Bearer {self._login.tokens.access_token}"
+                    self._login = self._load()  # another program may have refreshed it, or the user have logged in
+                    if self._login is not None and self._needs_other_token(refused):
+                        refresh = self._build_refresh(self._login, request)
+                        answer = None if refresh is None else (yield refresh)
+                        self._login = await self._take_tokens(self._login, answer)
+            login = self._login
+            if login is not None:
+                request.headers["authorization"] = f"Bearer {login.tokens.access_token}"
             elif is_retry:
                 return
             response = yield request
-            if response.status_code != HTTPStatus.UNAUTHORIZED or self._login is None:
+            if response.status_code != HTTPStatus.UNAUTHORIZED or login is None:
                 return
             if is_retry or self._refuses_fresh_tokens:
                 self._refuses_fresh_tokens = True
                 return
-            refused = self._login.tokens.access_token
+            refused = login.tokens.access_token
 
     def _needs_other_token(self, refused: str) -> bool:
         login = self._login
-        return login is not None and (login.has_expired or login.tokens.access_token == refused)
+        return login is None or login.has_expired or login.tokens.access_token == refused
 
-    def _build_refresh(self, request: httpx2.Request) -> httpx2.Request | None:
+    def _load(self) -> _Login | None:
+        login = _read_login(self._config, self._store)
+        return None if login is not None and login.tokens.access_token == self._ended else login
+
+    def _build_refresh(self, login: _Login, request: httpx2.Request) -> httpx2.Request | None:
         """Build the request for new tokens; None if there is nothing to get them with."""
-        login = self._login
-        if login is None or login.client is None or not login.tokens.refresh_token:
+        if login.client is None or not login.tokens.refresh_token:
             return None
         context = OAuthContext(
             server_url=self._config.url,
@@ -310,11 +317,14 @@ class _SavedLogin(httpx2.Auth):
         data, headers = context.prepare_token_auth(data, {"content-type": "application/x-www-form-urlencoded"})
         return httpx2.Request("POST", login.token_endpoint, data=data, headers=headers)
 
-    async def _take_tokens(self, response: httpx2.Response) -> _Login | None:
-        """Save the tokens of a refresh, and return the login with them; None if the refresh was refused."""
-        login = self._login
-        tokens = _read_model(OAuthToken, _read_json(await response.aread())) if response.status_code == 200 else None
-        if login is None or tokens is None:
+    async def _take_tokens(self, login: _Login, answer: httpx2.Response | None) -> _Login | None:
+        """Save the tokens of a refresh, and return the login with them; None if there are none."""
+        tokens = None
+        if answer is not None and answer.status_code == HTTPStatus.OK:
+            tokens = _read_model(OAuthToken, _read_json(await answer.aread()))
+        if tokens is None:
+            if answer is None or answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                self._ended = login.tokens.access_token
             return None
         update = {"scope": tokens.scope or login.tokens.scope}  # what an answer leaves out stays as it was
         update["refresh_token"] = tokens.refresh_token or login.tokens.refresh_token
@@ -346,7 +356,14 @@ class _NewLogin(_SavedLogin):
             with suppress(StopAsyncIteration):
                 outgoing = await anext(flow)
                 while True:
+                    self._check_address(outgoing.url)
                     outgoing = await flow.asend((yield outgoing))
+
+    def _check_address(self, url: httpx2.URL) -> None:
+        """Refuse to ask an address without https for a login at a server with https, such as one of this network."""
+        if self._config.url.startswith("https:") and url.scheme != "https":
+            place = hide_secrets(str(url))
+            raise ServerFailed(f"the MCP server {self._config.name} names {place} for its logins, which is no https")
 
     def _build_provider(self) -> OAuthClientProvider:
         config, receiver = self._config, self._receiver
@@ -464,6 +481,13 @@ def _describe_client(redirect: str) -> OAuthClientMetadata:
 def _is_same_issuer(one: str, other: str) -> bool:
     """Whether two names mean the same authorization server; a slash at the end of an origin is none of the name."""
     return one == other or one.rstrip("/") == other.rstrip("/") == _find_origin(one)
+
+
+def _is_for_origin(url: str, server: str) -> bool:
+    """Whether an address is at the origin of a server, or at the same one with https instead of http."""
+    origin, own = _find_origin(url), _find_origin(server)
+    is_safer = own.startswith("http://") and origin == f"https://{own.removeprefix('http://')}"
+    return origin == own or (is_safer and httpx2.URL(server).port is None)
 
 
 def _find_origin(url: str) -> str:

@@ -123,9 +123,13 @@ RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
 _DIGEST_CHARS = 8
 
 _ANNOTATIONS = ("description", "title", "$comment")  # keywords whose texts are for readers only
-_NAMES = ("required", "enum", "const", "$ref", "type")  # keywords with what a call has to be spelled like
+_NAMES = ("required", "$ref", "type")  # keywords with names
+_CHOICES = ("enum", "const")  # keywords with values that a call has to have
+_VALUES = (*_CHOICES, "default", "examples")  # keywords with values, which every notation writes as literals
 _SPACES = re.compile(r"[\x00-\x08\x0b-\x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """What JSON escapes, or what looks like a space and is as harmless as one in a text that nobody approves."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f]")
 
 
 class _Cut(NamedTuple):
@@ -236,8 +240,10 @@ def _check_schema(schema: Any) -> Schema:
         raise UsageError(f"its schema has {len(text):,} characters, and {MAX_SCHEMA_CHARS:,} are allowed")
     if _has_text(given, _has_token) and _has_text(_drop_annotations(given), _has_token):
         raise UsageError("its schema has a control token of a model in it")
-    if not (text.isascii() and text.isprintable()) and _has_text(_keep_names(given), _is_hidden):
+    if not (text.isascii() and text.isprintable()) and _has_text(_keep(given, (*_NAMES, *_CHOICES)), _is_hidden):
         raise UsageError("its schema has a hidden character in a name or a choice")
+    if "\\" in text and _has_text(_keep(given, _NAMES), lambda name: _CONTROLS.search(name) is not None):
+        raise UsageError("its schema has a control character in a name")  # what follows would look like another tool
     return given
 
 
@@ -260,15 +266,16 @@ def _cut_schema(schema: Schema, cut: _Cut) -> Schema:
     result: dict[str, Any] = {}
     for key, value in _map(schema, lambda sub: _cut_schema(sub, inner)).items():
         if key in _ANNOTATIONS and isinstance(value, str):
-            text = clean_text(value, cut.text_chars)
+            text = clean_text(value, cut.text_chars).replace('"""', "'''")  # a notation may put it into a docstring
             if text or not value:
                 result[key] = text
-        elif key in SCHEMA_KEYWORDS or key in ("definitions", "type", "required", "$ref"):
+        elif key in SCHEMA_KEYWORDS or key == "definitions" or key in _NAMES:
             result[key] = value
         else:
-            is_choice = key in _NAMES
+            is_choice = key in _CHOICES
             fits = _measure(value) <= max(cut.keyword_chars, _MIN_CHOICE_CHARS if is_choice else 0)
-            if fits and (is_choice or not _has_text({key: value}, _is_hidden)):
+            is_one_line = key in _VALUES or not isinstance(value, str) or not _CONTROLS.search(value)
+            if fits and is_one_line and (is_choice or not _has_text({key: value}, _is_hidden)):
                 result[key] = value
     return schema if result == schema else result
 
@@ -278,9 +285,10 @@ def _drop_annotations(schema: Schema) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key not in _ANNOTATIONS or not isinstance(value, str)}
 
 
-def _keep_names(schema: Schema) -> dict[str, Any]:
-    kept = _map(schema, _keep_names)
-    return {key: kept[key] for key in kept if key in SCHEMA_KEYWORDS or key in ("definitions", *_NAMES)}
+def _keep(schema: Schema, keywords: Sequence[str]) -> dict[str, Any]:
+    """Return a schema with nothing but its inner schemas and some keywords."""
+    kept = _map(schema, lambda sub: _keep(sub, keywords))
+    return {key: kept[key] for key in kept if key in SCHEMA_KEYWORDS or key == "definitions" or key in keywords}
 
 
 def _has_text(value: Any, test: Callable[[str], bool]) -> bool:

@@ -1,24 +1,33 @@
 """Messages to and from a server: one line of JSON each for a child process, or over HTTP by the transports of the SDK.
 
-The transport of the SDK reads lines of any length, and prints what the server writes to its standard error. Here a
-message has a limit, lines that are no messages are dropped, and the end of the log is kept for error messages.
+The transport of the SDK reads lines of any length, and prints what the server writes to its standard error. Here lines
+that are no messages are dropped, and the end of the log is kept for error messages.
+
+What this program keeps for a server is bounded, whatever the server sends and however little it reads:
+
+- A message has a limit of bytes, and a limit of JSON values: a few bytes of JSON can be hundreds in memory. It is
+  counted before it is parsed.
+- Requests of a server are read only as long as its answers are taken (`_BoundedReader`, `_BoundedWriter`), and a server
+  that does not read for minutes is ended.
 
 A server ends in three steps: its standard input is closed, it is terminated, it is killed; each with its process group,
 so that a launcher such as `npx` leaves nothing behind.
 
-Over HTTP, hooks of the HTTP client limit the size of an answer. Compressed answers are not asked for, and are refused:
+Over HTTP, hooks of the HTTP client count the answers. Compressed answers are not asked for, and are refused:
 a few kilobytes can become gigabytes before anybody counts them.
 """
 
 import asyncio
+import json
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import httpx2
@@ -36,15 +45,150 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
 
 MAX_MESSAGE_BYTES = 16_000_000  # a server that sends more is ended
+MAX_MESSAGE_VALUES = 200_000  # JSON values in a message; a server that sends more is ended
+MAX_WAITING_ANSWERS = 100  # to a server's own requests; with more, no further ones are read
+MAX_REQUEST_CHARS = 100_000  # of a server's own request; a longer one is dropped, since it is kept until it is answered
+WRITE_TIMEOUT_SECONDS = 120.0  # for a server to read a message; it may be busy with a call meanwhile
+RECONNECT_SECONDS = 1.0  # between two requests for the stream of a server's own messages
 GRACE_SECONDS = 1.0  # for a server to end after its input is closed, and again after it is terminated
 MAX_LOG_BYTES = 2_000  # of the end of a server's log
 CONNECT_TIMEOUT_SECONDS = 30.0
 GOODBYE_TIMEOUT_SECONDS = 2.0  # to answer that a session has ended; the session ends without the answer, too
 _READ_BYTES, _POLL_SECONDS, _NEWLINE = 65_536, 0.01, b"\n"
+_MAX_RECEIPT_BYTES = 10_000  # of a notification or an answer of this program
+
+
+_UNUSED_NOTIFICATIONS = frozenset(
+    f"notifications/{name}"
+    for name in ("message", "tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated")
+)
+"""What nobody here listens to: the tools of a server are listed once, and its logs are for the one who runs it."""
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class MessageTooLarge(Exception):
+    """A server sent more in one message than is kept for it; the text says what."""
+
+
+def count_values(message: bytes | bytearray) -> int:
+    """Return how many values JSON text holds, empty ones twice, without parsing it. Marks in strings do not count."""
+    most = sum(map(message.count, (b",", b"[", b"{")))
+    return most if most <= MAX_MESSAGE_VALUES else sum(map(_STRING.sub(b"", message).count, (b",", b"[", b"{")))
+
+
+def check_message(size: int, values: int) -> None:
+    """Raise `MessageTooLarge` for a message of more bytes or values than are kept for a server."""
+    if size > MAX_MESSAGE_BYTES:
+        raise MessageTooLarge(f"it sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB")
+    if values > MAX_MESSAGE_VALUES:
+        raise MessageTooLarge(f"it sent a message of more than {MAX_MESSAGE_VALUES:,} values")
+
+
+class _BoundedWriter:
+    """The stream that the SDK writes messages to. It knows how many wait until the server reads them.
+
+    Attributes:
+        waiting: How many messages wait.
+    """
+
+    def __init__(self, stream: Any, failure: ServerFailure, timeout: float) -> None:
+        self._stream = stream
+        self._failure = failure
+        self._timeout = timeout
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self.waiting = 0
+
+    async def send(self, item: SessionMessage) -> None:
+        self.waiting += 1
+        if self.waiting >= MAX_WAITING_ANSWERS:
+            self._has_room.clear()
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._stream.send(item)
+        except TimeoutError:
+            note_stall(self._failure, self._timeout)
+            raise anyio.BrokenResourceError from None
+        finally:
+            self.waiting -= 1
+            if self.waiting < MAX_WAITING_ANSWERS:
+                self._has_room.set()
+
+    async def wait_for_room(self) -> None:
+        """Wait until fewer messages than the limit wait for the server."""
+        await self._has_room.wait()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+
+class _BoundedReader:
+    """The stream that the SDK reads messages from. Each request in it costs an answer, which has to be kept."""
+
+    def __init__(self, stream: Any, writer: _BoundedWriter) -> None:
+        self._stream = stream
+        self._writer = writer
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        while True:
+            item: SessionMessage | Exception = await self._stream.receive()
+            message = None if isinstance(item, Exception) else item.message
+            if isinstance(message, mcp_types.JSONRPCNotification) and message.method in _UNUSED_NOTIFICATIONS:
+                continue
+            if isinstance(message, mcp_types.JSONRPCRequest):
+                if len(message.model_dump_json()) > MAX_REQUEST_CHARS:
+                    LOG.debug("a request of an MCP server is too long, and was dropped")
+                    continue
+                await self._writer.wait_for_room()
+            return item
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+
+def bound_streams(streams: Any, failure: ServerFailure, timeout: float) -> tuple[_BoundedReader, _BoundedWriter]:
+    """Return the two streams of a transport as streams that keep a bounded number of messages for the server."""
+    writer = _BoundedWriter(streams[1], failure, timeout)
+    return _BoundedReader(streams[0], writer), writer
+
+
+def note_stall(failure: ServerFailure, timeout: float) -> None:
+    """Note that a server does not read what it is sent."""
+    failure.reason = f"it did not read what it was sent for {timeout:g} seconds"
+    failure.is_over = True
 
 
 @asynccontextmanager
-async def open_stdio(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
+async def open_stdio(
+    config: ServerConfig, failure: ServerFailure, write_timeout: float = WRITE_TIMEOUT_SECONDS
+) -> AsyncGenerator[tuple[object, object]]:
     """Run a server, and yield the streams that the SDK reads messages from and writes messages to.
 
     `failure` is told why the connection ended, if the server is the cause.
@@ -54,11 +198,11 @@ async def open_stdio(config: ServerConfig, failure: ServerFailure) -> AsyncGener
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
         asyncio.create_task(_read_messages(process, to_session, failure)),
-        asyncio.create_task(_write_messages(process, from_session, to_session)),
+        asyncio.create_task(_write_messages(process, from_session, to_session, failure, write_timeout)),
         asyncio.create_task(_read_log(process, failure)),
     ]
     try:
-        yield incoming, outgoing
+        yield bound_streams((incoming, outgoing), failure, write_timeout)
     finally:
         # Nothing may cancel the ending: it is bounded, and what it does not do is left behind.
         ending = asyncio.ensure_future(_end(process, tasks))
@@ -102,7 +246,8 @@ async def _read_messages(
 ) -> None:
     dropped = 0
     try:
-        async for line in _read_lines(process, failure):
+        async for line in _read_lines(process):
+            check_message(0, count_values(line))
             try:
                 message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValueError:
@@ -111,6 +256,9 @@ async def _read_messages(
             await to_session.send(SessionMessage(message))
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has ended
         pass
+    except MessageTooLarge as error:
+        failure.reason = str(error)
+        _signal(process, "SIGKILL")
     finally:
         if dropped:
             LOG.debug("an MCP server wrote %d lines that are no messages", dropped)
@@ -119,7 +267,7 @@ async def _read_messages(
         await _drain(process)
 
 
-async def _read_lines(process: asyncio.subprocess.Process, failure: ServerFailure) -> AsyncIterator[bytes]:
+async def _read_lines(process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
     assert process.stdout is not None  # noqa: S101 (it is a pipe)
     buffer = bytearray()
     while chunk := await process.stdout.read(_READ_BYTES):
@@ -129,10 +277,7 @@ async def _read_lines(process: asyncio.subprocess.Process, failure: ServerFailur
             if buffer.strip():
                 yield bytes(buffer)
             buffer = bytearray(other)
-        if len(buffer) > MAX_MESSAGE_BYTES:
-            failure.reason = f"it sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB"
-            _signal(process, "SIGKILL")
-            return
+        check_message(len(buffer), 0)
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
@@ -147,13 +292,19 @@ async def _write_messages(
     process: asyncio.subprocess.Process,
     from_session: MemoryObjectReceiveStream[SessionMessage],
     to_session: MemoryObjectSendStream[SessionMessage | Exception],
+    failure: ServerFailure,
+    timeout: float,
 ) -> None:
     assert process.stdin is not None  # noqa: S101 (it is a pipe)
     try:
         async for each in from_session:
             line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(line.encode() + _NEWLINE)
-            await process.stdin.drain()
+            async with asyncio.timeout(timeout):
+                await process.stdin.drain()
+    except TimeoutError:
+        note_stall(failure, timeout)
+        _signal(process, "SIGKILL")  # which ends the messages from it, too
     except OSError:  # the server has closed its input
         to_session.close()
 
@@ -212,7 +363,7 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
             open_login(config) as login,
             sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client, auth=login) as streams,
         ):
-            yield streams
+            yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
         return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
     async with (
@@ -220,15 +371,16 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
         guard.build_client(headers=headers, timeout=timeout, auth=login) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
-        yield streams
+        yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
 
 
 class _AnswerGuard:
-    """Refuses answers that are compressed or too large. The events of a stream have a limit each, in the SDK."""
+    """Refuses answers that are compressed or too large: each event of a stream, and any other answer as a whole."""
 
     def __init__(self, config: ServerConfig, failure: ServerFailure) -> None:
         self._config = config
         self._failure = failure
+        self._next_stream = 0.0  # when the server may be asked for its own messages again
 
     def build_client(
         self,
@@ -242,9 +394,18 @@ class _AnswerGuard:
 
     async def _prepare(self, request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "identity"
+        seconds = None
         if request.method == "DELETE":  # the end of the session
-            timeout = httpx2.Timeout(GOODBYE_TIMEOUT_SECONDS).as_dict()
-            request.extensions = {**request.extensions, "timeout": timeout}
+            seconds = GOODBYE_TIMEOUT_SECONDS
+        elif request.method == "POST" and not _is_call(request):
+            seconds = WRITE_TIMEOUT_SECONDS  # nothing but the receipt is waited for, and all other messages wait for it
+        elif request.method == "GET" and _asks_for_events(request):
+            # The SDK asks again as soon as the server ends the stream, if the server wishes so.
+            now = asyncio.get_running_loop().time()
+            wait, self._next_stream = self._next_stream - now, max(now, self._next_stream) + RECONNECT_SECONDS
+            await asyncio.sleep(max(wait, 0.0))
+        if seconds is not None:
+            request.extensions = {**request.extensions, "timeout": httpx2.Timeout(seconds).as_dict()}
 
     async def _check(self, response: httpx2.Response) -> None:
         if self._config.on_login is None:
@@ -252,10 +413,17 @@ class _AnswerGuard:
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
             self._failure.reason = "it sent a compressed answer, which it was not asked for"
             raise httpx2.DecodingError(self._failure.reason, request=response.request)
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            stream = response.stream
-            assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 (the client is async)
-            response.stream = _LimitedStream(stream, self._failure)
+        stream = response.stream
+        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 (the client is async)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_read_by_event = (
+            response.status_code == 200
+            and kind == "text/event-stream"
+            and response.request.method in ("GET", "POST")
+            and _asks_for_events(response.request)
+        )
+        response.encoding = "utf-8"  # which is how the bytes are counted
+        response.stream = (_CountedEvents if is_read_by_event else _CountedAnswer)(stream, self._failure)
 
     def _note_refusal(self, response: httpx2.Response) -> None:
         status = response.status_code
@@ -267,19 +435,87 @@ class _AnswerGuard:
             self._failure.reason = ""
 
 
-class _LimitedStream(httpx2.AsyncByteStream):
+def _asks_for_events(request: httpx2.Request) -> bool:
+    """Whether the SDK reads the answer to a request event by event. It reads all others whole."""
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def _is_call(request: httpx2.Request) -> bool:
+    """Whether a request is answered with a result, and so may take long; others are notifications and answers."""
+    if len(request.content) > _MAX_RECEIPT_BYTES:
+        return True
+    try:
+        message = json.loads(request.content)
+    except ValueError:
+        return True
+    return not isinstance(message, dict) or ("method" in message and "id" in message)
+
+
+class _CountedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, failure: ServerFailure) -> None:
         self._stream = stream
         self._failure = failure
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > MAX_MESSAGE_BYTES:
-                self._failure.reason = f"it sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB"
-                raise httpx2.StreamError(self._failure.reason)
-            yield chunk
-
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+class _CountedAnswer(_CountedStream):
+    """An answer that is read whole: nothing of it is handed over before all of it was counted."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        body = bytearray()
+        try:
+            async for chunk in self._stream:
+                body += chunk
+                check_message(len(body), 0)
+            check_message(0, count_values(body))
+        except MessageTooLarge as error:
+            self._failure.reason = str(error)
+            raise httpx2.StreamError(self._failure.reason) from None
+        yield bytes(body)
+
+
+class _CountedEvents(_CountedStream):
+    """A stream of events. A line is counted before the end of its event is handed over."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        counter = EventCounter()
+        try:
+            async for chunk in self._stream:
+                counter.add(chunk)
+                yield chunk
+        except MessageTooLarge as error:
+            self._failure.reason = str(error)
+            raise httpx2.SSEError(self._failure.reason) from None
+
+
+class EventCounter:
+    """Counts the bytes and the values of each event in a stream of them."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._size = self._values = 0
+        self._ends_with_return = False
+
+    def add(self, chunk: bytes) -> None:
+        """Count the next bytes. Raises `MessageTooLarge`."""
+        if self._ends_with_return:
+            chunk = b"\r" + chunk
+        self._ends_with_return = chunk.endswith(b"\r")  # a line feed may follow, which ends the same line
+        first, *others = _LINE_END.split(chunk[:-1] if self._ends_with_return else chunk)
+        self._line += first
+        for other in others:
+            self._end_line()
+            self._line += other
+        check_message(self._size + len(self._line), 0)
+
+    def _end_line(self) -> None:
+        if self._line:
+            if not self._line.startswith(b":"):  # a comment, which is dropped
+                self._size += len(self._line)
+                self._values += count_values(self._line)
+                check_message(self._size, self._values)
+            self._line = bytearray()
+        else:  # the end of an event
+            self._size = self._values = 0

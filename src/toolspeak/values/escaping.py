@@ -61,7 +61,7 @@ _FLAGS = (  # of England, Scotland and Wales: the emoji that are written with in
     "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
     "|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
-_SHAPELESS_LETTERS = "\u115f\u1160\u3164\uffa0"
+_SHAPELESS_LETTERS = "\u115f\u1160\u3164\uffa0\U00013441\U00013442"
 _DOUBTFUL = re.compile(rf"{_FLAGS}|[^\x20-\x7e\w\n\t]|[{_SHAPELESS_LETTERS}]")
 _DOUBTFUL_IN_LINE = re.compile(rf"{_FLAGS}|[^\x20-\x7e\w]|[{_SHAPELESS_LETTERS}]")
 
