@@ -262,3 +262,12 @@ def test_optional_modules_of_libraries_are_not_taken_from_the_folder(tmp_path: P
         place.write_text('import aiohttp, httpx2, anyio\n\n\ndef go() -> str:\n    """Go."""\n    return "gone"\n')
     start(folder, *(word.replace("{home}", str(home)) for word in words))
     assert [*tmp_path.glob("*.ran")] == []
+
+
+def test_an_empty_entry_of_the_path_starts_no_program_of_the_folder(tmp_path: Path):
+    program = tmp_path / "some-server"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    program.chmod(0o755)
+    done = toolspeak(tmp_path, "tools", "mcp:some-server", PATH=f"{os.pathsep}{os.environ['PATH']}")
+    assert "there is no program 'some-server' on the PATH" in done.stderr
+    assert not (tmp_path / "ran").exists()
