@@ -19,7 +19,7 @@ from toolspeak.settings.project_file import find_project
 from toolspeak.settings.resolver import (
     MAX_FILE_BYTES,
     MAX_FRAGMENTS,
-    MAX_PARSED_BYTES,
+    MAX_SEARCHED_BYTES,
     MAX_TOOL_FILES,
     Listing,
     list_code,
@@ -325,7 +325,7 @@ def test_no_file_is_waited_for(tmp_path: Path):
 
 def test_the_work_is_bounded(tmp_path: Path):
     """Large files are not read, large sources not searched, and of too many words or folders a decision is not kept."""
-    (tmp_path / "t.py").write_text("import helper\n" + "x = 1\n" * (MAX_PARSED_BYTES // 6))
+    (tmp_path / "t.py").write_text("import helper\n" + "x = 1\n" * (MAX_SEARCHED_BYTES // 6))
     with (tmp_path / "weights.bin").open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     write_files(tmp_path, "other.py")

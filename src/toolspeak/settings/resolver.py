@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from toolspeak.settings.files import Environ, exists, is_file, is_folder
 from toolspeak.settings.server_targets import (
@@ -48,9 +47,6 @@ from toolspeak.settings.server_targets import (
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 
-if TYPE_CHECKING:
-    import ast
-
 MAX_TOOL_FILES, MAX_NAMED_FILES = 2000, 20_000
 """How many Python files the targets of a project, and those that the user named, may have. The first is also of how
 many files of a project the content is read."""
@@ -62,10 +58,11 @@ MAX_FILE_BYTES = 16_000_000
 MAX_READ_BYTES = 64_000_000
 """How much of one file, and of all files, is read. Of a larger file it is noticed that it was written to."""
 
-MAX_PARSED_BYTES = 4_000_000
-"""How much Python source is searched for imports. Larger files count as importing anything in their folders."""
+MAX_SEARCHED_BYTES, MAX_NAMES, MAX_SEARCH_FOLDERS = 4_000_000, 20_000, 50
+"""How much Python source is searched for imports, for how many names, and in how many folders these are looked up. A
+file beyond that counts as importing anything in its folder."""
 
-MAX_FRAGMENTS = 20_000
+MAX_FRAGMENTS = 5_000
 """How many parts of the words of servers may be names of files."""
 
 MAX_COMPUTED_FILES = 1000
@@ -75,17 +72,23 @@ MISSING, UNREAD = "missing", "unread"
 
 _LEFT_OUT = frozenset({".git", ".hg", ".svn"})
 
-_COMPUTED_IMPORTS = frozenset(
-    "import_module __import__ iter_modules walk_packages spec_from_file_location run_path run_module SourceFileLoader "
-    "exec eval compile".split()
+_COMPUTED_IMPORT = re.compile(
+    r"\b(?:(?:import_module|__import__)\b(?!\(\s*+['\"][\w.]*+['\"]\s*+[,)])|iter_modules|walk_packages|spec_from_file_location|run_path"
+    r"|run_module|SourceFileLoader)|(?<![\w.])(?:exec|eval|compile)\("
 )
-"""Functions that load code. With a constant text, the first two import that module and nothing else."""
+"""What loads code. With a constant text, the first two import that module and nothing else."""
 
-_PROGRAM_STARTS = frozenset("subprocess Popen system popen create_subprocess_exec CDLL LoadLibrary".split())
-"""Names in a file that may start programs or load libraries. Then every file that one of its texts names counts."""
+_PROGRAM_START = re.compile(r"\b(?:subprocess|Popen|system|popen|create_subprocess_exec|CDLL|LoadLibrary|exec|eval)\b")
+"""What may start programs, or run texts. Then every file that one of the file's texts names counts."""
 
+_FROM_IMPORT = re.compile(
+    r"\bfrom[ \t]++(\.++(?=import\b)|[\w.]++)[ \t]*+(?<!\w)import\b[ \t]*+"
+    r"(\((?:[^()#]++|#[^\n]*+)*+\)|[^\n;#]*+)"
+)
+_IMPORT = re.compile(r"(?<![\w.])import[ \t]++([\w., \t]*+)")
+_DOTTED = re.compile(r"[\w.]+")
+_TEXT = re.compile(r"['\"]([^\n'\"\\]{1,255}+)(?=['\"])")
 _MODULE_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-MAX_NAME_CHARS = 255
 _NO_VARIABLES: Environ = {}
 
 
@@ -189,11 +192,11 @@ class _Lister:
         self._seen: dict[str, list[int]] = {}
         self._is_complete = True
         self._bytes_to_read = MAX_READ_BYTES
-        self._bytes_to_parse = MAX_PARSED_BYTES
+        self._bytes_to_search = MAX_SEARCHED_BYTES
         self._fragments_left = MAX_FRAGMENTS
         self._traced: set[Path] = set()
         self._search_folders: dict[Path, None] = {}
-        self._imported_names: dict[tuple[str, ...], None] = {}
+        self._imported_names: dict[str, None] = {}
         self._entries: dict[Path, frozenset[str]] = {}
 
     def finish(self) -> Listing:
@@ -268,32 +271,22 @@ class _Lister:
                 waiting += self._find_imports(file.resolve(), content)
 
     def _find_imports(self, file: Path, content: bytes) -> Iterator[Path]:
-        import ast  # imported with the first Python file
-
-        self._bytes_to_parse -= len(content)
-        try:
-            tree = ast.parse(content if self._bytes_to_parse >= 0 or self._project is None else "import_module")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # it cannot run
-            return
+        self._bytes_to_search -= len(content)
+        is_searched = self._project is None or self._bytes_to_search >= 0
+        imports = _ImportReader(content) if is_searched else _ImportReader(b"import_module(name)")
         folders = self._find_search_folders(file)
-        imports = _ImportReader(tree)
+        for folder in folders:
+            yield from self._add_search_folder(folder)
         suffixes = ("",) if imports.is_computed or imports.starts_programs else CODE_SUFFIXES
         for text in imports.texts:
             yield from self._add_text(text, folders, suffixes)
-        for folder in folders:
-            yield from self._add_search_folder(folder)
-        for name in (
-            *imports.names,
-            *(tuple(text.split(".")) for text in imports.texts if _MODULE_NAME.fullmatch(text)),
-        ):
-            if name not in self._imported_names:
-                self._imported_names[name] = None
-                yield from self._locate(name, self._search_folders)
-            yield from self._locate(name, [file.parent])
+        new_names = [name for name in imports.names if name not in self._imported_names]
+        self._imported_names |= dict.fromkeys(new_names[: MAX_NAMES - len(self._imported_names)])
+        for folder in [*self._search_folders]:
+            yield from self._locate_all(new_names, folder)
         for level, name in imports.relative_names:
-            base = file.parents[min(level, len(file.parents)) - 1]
-            yield from self._locate(name, [base])
-        if imports.is_computed:
+            yield from self._locate(name.split("."), file.parents[min(level, len(file.parents)) - 1])
+        if imports.is_computed or len(self._imported_names) >= MAX_NAMES:
             yield from islice(_list_importable(file.parent), MAX_COMPUTED_FILES)
 
     def _find_search_folders(self, file: Path) -> list[Path]:
@@ -302,17 +295,17 @@ class _Lister:
         return [folder for folder in file.parents if folder.is_relative_to(root)]
 
     def _add_search_folder(self, folder: Path) -> Iterator[Path]:
-        if folder not in self._search_folders:
+        if folder not in self._search_folders and len(self._search_folders) < MAX_SEARCH_FOLDERS:
             self._search_folders[folder] = None
-            for name in self._imported_names:
-                yield from self._locate(name, [folder])
+            yield from self._locate_all(self._imported_names, folder)
 
     def _add_text(self, text: str, folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:
-        """Yield the files that a text in a Python file names; a folder that it names may be one of Python's path."""
-        parts = [part for part in re.split(r"[/\\]", text) if part not in ("", ".", "..")]
-        if not parts or len(text) > MAX_NAME_CHARS or "\0" in text:
-            return
-        for folder in folders:
+        """Yield the files that a text in a Python file names; a folder that it names may be one of Python's path.
+
+        What stands before a placeholder, such as `{here}` in `{here}/tool.sh`, may be any folder.
+        """
+        parts = [part for part in re.split(r"[/\\]", text.rpartition("}")[2]) if part not in ("", ".", "..")]
+        for folder in folders if parts else ():
             if parts[0] not in self._list_names(folder):
                 continue
             path = folder.joinpath(*parts)
@@ -321,20 +314,23 @@ class _Lister:
             elif path.name.endswith(suffixes) and is_file(path):
                 yield path
 
-    def _locate(self, name: Sequence[str], folders: Iterable[Path]) -> Iterator[Path]:
-        """Yield the files that are run when a module of that name is imported from one of the folders."""
-        for start in [*folders]:
-            folder = start
-            for part in name:
-                known = self._list_names(folder)
-                yield from (folder / f"{part}{suffix}" for suffix in IMPORTABLE_SUFFIXES if f"{part}{suffix}" in known)
-                if part not in known or not is_folder(folder / part):
-                    break
-                folder /= part
-                inside = self._list_names(folder)
-                yield from (
-                    folder / f"__init__{suffix}" for suffix in IMPORTABLE_SUFFIXES if f"__init__{suffix}" in inside
-                )
+    def _locate_all(self, names: Iterable[str], folder: Path) -> Iterator[Path]:
+        known = {name.partition(".")[0] for name in self._list_names(folder)}
+        for name in names:
+            if name.partition(".")[0] in known:
+                yield from self._locate(name.split("."), folder)
+
+    def _locate(self, name: Sequence[str], folder: Path) -> Iterator[Path]:
+        """Yield the files that are run when a module of that name is imported from a folder."""
+        for part in name:
+            known = self._list_names(folder)
+            yield from (folder / f"{part}{suffix}" for suffix in IMPORTABLE_SUFFIXES if f"{part}{suffix}" in known)
+            if part not in known or not is_folder(folder / part):
+                return
+            folder /= part
+            inside = self._list_names(folder)
+            names = (f"__init__{suffix}" for suffix in IMPORTABLE_SUFFIXES)
+            yield from (folder / each for each in names if each in inside)
 
     def _list_names(self, folder: Path) -> frozenset[str]:
         if folder not in self._entries:
@@ -550,51 +546,35 @@ def _describe_state(path: Path) -> list[int]:
 
 
 class _ImportReader:
-    """Reads what a Python file may import.
+    """Reads what a Python file may import, from its text: quickly, and rather too much than too little.
 
     Attributes:
-        names: The modules that import statements name; of `from a import b` both `a` and `a.b`.
+        names: The modules that import statements name, with dots; of `from a import b` both `a` and `a.b`.
         relative_names: Those of relative imports, each with the number of its dots.
-        texts: Texts that may name a module, a folder or a script.
+        texts: Texts that may name a module, a folder or a file.
         is_computed: Whether the file loads code by names that are computed.
         starts_programs: Whether it may start programs.
     """
 
-    def __init__(self, tree: "ast.Module") -> None:
-        import ast  # see `_find_imports`
+    def __init__(self, content: bytes) -> None:
+        self.names: dict[str, None] = {}
+        self.relative_names: dict[tuple[int, str], None] = {}
+        source = content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\\\n", " ")
+        rest = _FROM_IMPORT.sub(self._add_import, source)
+        for found in _IMPORT.findall(rest):
+            self.names |= dict.fromkeys(name for name in _DOTTED.findall(found) if name != "as")
+        self.texts = dict.fromkeys(_TEXT.findall(source))
+        self.names |= dict.fromkeys(name for text in self.texts if _MODULE_NAME.fullmatch(name := text.strip(".")))
+        self.is_computed = _COMPUTED_IMPORT.search(rest) is not None
+        self.starts_programs = _PROGRAM_START.search(source) is not None
 
-        self.names: dict[tuple[str, ...], None] = {}
-        self.relative_names: list[tuple[int, tuple[str, ...]]] = []
-        self.texts: dict[str, None] = {}
-        self.is_computed = self.starts_programs = False
-        constant_imports: set[int] = set()
-        for node in ast.walk(tree):
-            match node:
-                case ast.Import():
-                    self.names |= {tuple(alias.name.split(".")): None for alias in node.names}
-                case ast.ImportFrom():
-                    module = tuple((node.module or "").split(".")) if node.module else ()
-                    for name in (module, *((*module, alias.name) for alias in node.names)):
-                        if node.level:
-                            self.relative_names.append((node.level, name))
-                        elif name:
-                            self.names[name] = None
-                    self.is_computed |= any(alias.name in _COMPUTED_IMPORTS and alias.asname for alias in node.names)
-                    self.starts_programs |= any(alias.name in _PROGRAM_STARTS for alias in node.names)
-                case ast.Constant(value=str() as text) if text and len(text) <= MAX_NAME_CHARS and "\n" not in text:
-                    self.is_computed |= text in ("import_module", "__import__")
-                    self.texts[text.lstrip(".") if _MODULE_NAME.fullmatch(text.lstrip(".")) else text] = None
-                case ast.Call(args=[ast.Constant(value=str()), *_], func=function) if _is_import(function):
-                    constant_imports.add(id(function))
-                case ast.Name(id=name) | ast.Attribute(attr=name) if name in _PROGRAM_STARTS:
-                    self.starts_programs = True
-                case ast.Name(id=name) if name in _COMPUTED_IMPORTS and id(node) not in constant_imports:
-                    self.is_computed = True
-                case ast.Attribute(attr=name) if name in _COMPUTED_IMPORTS and id(node) not in constant_imports:
-                    self.is_computed |= name not in ("compile", "eval", "exec")  # re.compile, model.eval
-                case _:
-                    pass
-
-
-def _is_import(function: "ast.expr") -> bool:
-    return getattr(function, "id", getattr(function, "attr", "")) in ("import_module", "__import__")
+    def _add_import(self, found: "re.Match[str]") -> str:
+        module = found[1].lstrip(".")
+        level = len(found[1]) - len(module)
+        words = [word for word in _DOTTED.findall(found[2]) if word != "as"]
+        for name in (module, *(f"{module}.{word}" if module else word for word in words)):
+            if level:
+                self.relative_names[level, name] = None
+            elif name:
+                self.names[name] = None
+        return ""

@@ -412,14 +412,12 @@ def split_words(word: str) -> Iterator[str]:
 def find_paths(names: Iterable[str], folder: Path) -> list[Path]:
     """Return the files and folders that names mean in a folder."""
     found: dict[Path, None] = {}
-    for name in names:
+    for name in dict.fromkeys(names):
         if not name or len(name) > MAX_PATH_CHARS or "\0" in name:
             continue
-        path = Path(
-            os.path.normpath((folder / Path(name).expanduser() if name.startswith("~") else folder / name).absolute())
-        )
-        if exists(path):
-            found[path] = None
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))  # noqa: PTH111, PTH118 (they are many)
+        if os.path.exists(path):  # noqa: PTH110 (see above)
+            found[Path(path)] = None
     return list(found)
 
 
