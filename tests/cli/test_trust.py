@@ -1,7 +1,9 @@
 """`toolspeak trust`, and what the other commands do in a folder whose settings are not trusted."""
 
+import importlib.util
 import json
 import os
+import py_compile
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +124,26 @@ def test_the_question_shows_what_servers_run_and_where_they_send(tmp_path: Path)
     assert not (project / "ran").exists()
 
 
+def test_a_server_of_a_project_does_not_believe_compiled_files(tmp_path: Path):
+    """An archive can hold a compiled file with the time and the size of a harmless source."""
+    project = tmp_path / "repository"
+    project.mkdir()
+    evil, helper, server = tmp_path / "evil.py", project / "helper.py", project / "server.py"
+    evil.write_text(f"open({str(tmp_path / 'planted')!r}, 'w').close()")
+    helper.write_text(f"open({str(tmp_path / 'source')!r}, 'w').close()")
+    server.write_text("import helper\n")
+    cached = Path(importlib.util.cache_from_source(str(helper)))
+    py_compile.compile(str(evil), cfile=str(cached))
+    data, status = bytearray(cached.read_bytes()), helper.stat()
+    data[8:16] = int(status.st_mtime).to_bytes(4, "little") + status.st_size.to_bytes(4, "little")
+    cached.write_bytes(bytes(data))
+    entry = {"command": sys.executable, "args": ["server.py"]}
+    (project / "mcp.json").write_text(json.dumps({"mcpServers": {"s": entry}}))
+    (project / "toolspeak.toml").write_text('tools = ["mcp.json"]')
+    toolspeak(project, "run", "hi", "--model", "http://127.0.0.1:9/v1#m", "--trust-project")
+    assert ((tmp_path / "source").exists(), (tmp_path / "planted").exists()) == (True, False)
+
+
 def test_trust_for_one_command(project: Path, server: Server):
     assert is_obeyed(toolspeak(project, "run", "hi", "--trust-project"), project, server)
     assert is_obeyed(toolspeak(project, "run", "hi", TOOLSPEAK_TRUST_PROJECT=str(project)), project, server)
@@ -240,3 +262,12 @@ def test_optional_modules_of_libraries_are_not_taken_from_the_folder(tmp_path: P
         place.write_text('import aiohttp, httpx2, anyio\n\n\ndef go() -> str:\n    """Go."""\n    return "gone"\n')
     start(folder, *(word.replace("{home}", str(home)) for word in words))
     assert [*tmp_path.glob("*.ran")] == []
+
+
+def test_an_empty_entry_of_the_path_starts_no_program_of_the_folder(tmp_path: Path):
+    program = tmp_path / "some-server"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    program.chmod(0o755)
+    done = toolspeak(tmp_path, "tools", "mcp:some-server", PATH=f"{os.pathsep}{os.environ['PATH']}")
+    assert "there is no program 'some-server' on the PATH" in done.stderr
+    assert not (tmp_path / "ran").exists()

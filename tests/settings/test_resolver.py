@@ -9,13 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cases import each_case
 from toolspeak.mcp.config import read_target
 from toolspeak.settings.project_file import find_project
-from toolspeak.settings.resolver import MAX_TOOL_FILES, Listing, list_code
+from toolspeak.settings.resolver import (
+    MAX_FILE_BYTES,
+    MAX_FRAGMENTS,
+    MAX_SEARCHED_BYTES,
+    MAX_TOOL_FILES,
+    Listing,
+    list_code,
+)
 from toolspeak.tools.discovery import discover_listed
 
 TOOL = 'def go() -> str:\n    """Go."""\n    return "gone"\n'
@@ -244,7 +252,18 @@ def test_files_of_python_tools(tmp_path: Path, target: str, files: list[str], ch
         "composed containers": ({"command": "docker", "args": ["compose", "up"]}, "compose.yaml", True),
         "python: readme": ({"command": "python", "args": ["server.py"]}, "README.md", False),
         "python: shadows a module": ({"command": "python", "args": ["server.py"]}, "json.py", True),
-        "python: another folder": ({"command": "python", "args": ["sub/server.py"]}, "other/json.py", False),
+        "python: another folder": ({"command": "python", "args": ["sub/server.py"]}, "other/json.py", True),
+        "python: data": ({"command": "python", "args": ["server.py", "./bin"]}, "bin/data.csv", False),
+        "python: in what looks installed": ({"command": "python", "args": ["server.py"]}, ".lib/x.py", True),
+        "python: in the folder of compiled files": ({"command": "python", "args": ["s.py"]}, "__pycache__/x.py", True),
+        "python: compiled file without source": ({"command": "python", "args": ["s.py"]}, "__pycache__/x.pyc", True),
+        "python: start file of an environment": ({"command": "python", "args": ["s.py"]}, "v/x.pth", True),
+        "python: program without a suffix": ({"command": "python", "args": ["s.py"]}, "bin/program", True),
+        "package runner: local package by path": ({"command": "npx", "args": ["./bin"]}, "bin/main.anything", True),
+        "package runner: this folder": ({"command": "uvx", "args": ["--from", ".", "x"]}, "main.anything", True),
+        "package runner: local file": ({"command": "npx", "args": ["-y", "tsx", "server.ts"]}, "helper.anything", True),
+        "package runner: folder of data": ({"command": "npx", "args": ["-y", "files", "./bin"]}, "bin/data.csv", False),
+        "container: mounted folder": ({"command": "docker", "args": ["run", "-v", "./bin:/a", "i"]}, "bin/a.any", True),
         "python: installed module": ({"command": "python", "args": ["-m", "installed"]}, "json.py", True),
         "node: script": ({"command": "node", "args": ["server.js"]}, "lib/helper.js", True),
         "node: readme": ({"command": "node", "args": ["server.js"]}, "README.md", False),
@@ -262,9 +281,12 @@ def test_files_of_python_tools(tmp_path: Path, target: str, files: list[str], ch
 def test_files_of_servers(tmp_path: Path, entry: dict[str, Any], changed: str, counts: bool):
     folder = tmp_path / str(next(_numbers))
     (folder / "bin").mkdir(parents=True)
+    write_files(folder, "server.ts", "v/pyvenv.cfg")
     write_server(folder, **entry)
     before = fingerprint_of(folder, "mcp.json")
     write_files(folder, changed)
+    if "." not in Path(changed).name:
+        (folder / changed).chmod(0o755)
     assert (fingerprint_of(folder, "mcp.json") != before) is counts
 
 
@@ -277,6 +299,44 @@ def test_a_link_counts_with_what_it_means(tmp_path: Path):
         if folder == "one":
             before = listing.fingerprint()
     assert listing.fingerprint() != before  # the content is the same, the modules beside it are others
+
+
+def test_a_folder_that_a_link_means_counts(tmp_path: Path):
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    write_files(elsewhere, "x.py")
+    project.mkdir()
+    (project / "lib").symlink_to(elsewhere)
+    (project / "loop").symlink_to(project)
+    write_server(project, command="python", args=["lib/server.py"])
+    before = fingerprint_of(project, "mcp.json")
+    write_files(elsewhere, "json.py")
+    assert fingerprint_of(project, "mcp.json") != before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_no_file_is_waited_for(tmp_path: Path):
+    write_server(tmp_path, command="make", args=["pipe"])
+    for name in ("pipe", "other.json", "t.py"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    listing = list_code([str(tmp_path / name) for name in ("mcp.json", "other.json", "t.py")], "here", project=tmp_path)
+    assert listing.notes
+
+
+def test_the_work_is_bounded(tmp_path: Path):
+    """Large files are not read, large sources not searched, and of too many words or folders a decision is not kept."""
+    (tmp_path / "t.py").write_text("import helper\n" + "x = 1\n" * (MAX_SEARCHED_BYTES // 6))
+    with (tmp_path / "weights.bin").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    write_files(tmp_path, "other.py")
+    write_server(tmp_path, command="make", args=["weights.bin"])
+    listing = list_code([str(tmp_path / "t.py"), str(tmp_path / "mcp.json")], "here", project=tmp_path)
+    assert listing.files[tmp_path / "weights.bin"] == "unread"
+    assert tmp_path / "other.py" in listing.named  # the large source may import anything beside it
+    os.utime(tmp_path / "weights.bin")
+    assert fingerprint_of(tmp_path, "t.py", "mcp.json") != listing.fingerprint()
+    write_server(tmp_path, command="make", args=["x "] * (MAX_FRAGMENTS + 1))
+    assert not list_code([str(tmp_path / "mcp.json")], "here", project=tmp_path).is_complete
 
 
 def test_weights_count_when_they_are_replaced(tmp_path: Path):

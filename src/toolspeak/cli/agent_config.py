@@ -26,6 +26,7 @@ from toolspeak.run import Agent, Approver, portal
 from toolspeak.run.agent_tools import collect_tools
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
+from toolspeak.settings.files import exists, is_file
 from toolspeak.settings.plugins import list_plugin_names
 from toolspeak.settings.resolver import split_function
 from toolspeak.tools import Toolbox
@@ -144,11 +145,9 @@ def find_named_target(target: str) -> str:
     if "/" in name or Path(name).suffix == ".py" or _is_offered(name):
         return target
     place = Path.cwd().joinpath(*name.split("."))
-    for candidate in (place.with_name(f"{place.name}.py"), place, Path.cwd() / name):
-        with suppress(OSError, ValueError):  # a text that no file can have as its name
-            if candidate.exists():
-                return f"{candidate}{function}"
-    return target
+    file = place.with_name(f"{place.name}.py")
+    candidates = (place, file) if is_file(place / "__init__.py") else (file, place, Path.cwd() / name)
+    return next((f"{candidate}{function}" for candidate in candidates if exists(candidate)), target)
 
 
 def _is_offered(name: str) -> bool:

@@ -30,7 +30,10 @@ def load_reader(target: str) -> ReadFunction:
     """Return the function of `module:function` or `file.py:function`."""
     module_name, _, function_name = target.rpartition(":")
     place = Path.cwd().joinpath(*module_name.split("."))
-    file = Path(module_name) if module_name.endswith(".py") else place.with_name(f"{place.name}.py")
+    file = Path(module_name)
+    if not module_name.endswith(".py"):
+        package = place / "__init__.py"
+        file = package if package.is_file() else place.with_name(f"{place.name}.py")
     if module_name.endswith(".py") or (not is_installed(module_name.partition(".")[0]) and file.is_file()):
         if not file.is_file():
             raise FileNotFoundError(f"there is no file {file}")

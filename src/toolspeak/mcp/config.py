@@ -15,7 +15,6 @@ from typing import Any, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolspeak.settings.files import cache_folder
-from toolspeak.settings.resolver import resolve_command
 from toolspeak.settings.server_targets import (
     PREFIX,
     VARIABLE,
@@ -28,6 +27,7 @@ from toolspeak.settings.server_targets import (
     is_address,
     read_entries,
     read_entry,
+    resolve_command,
     split_command,
 )
 from toolspeak.values.address import hide_secrets

@@ -219,8 +219,12 @@ async def _start(config: ServerConfig) -> asyncio.subprocess.Process:
     is_path = Path(named).name != named
     if is_path and config.cwd:  # it is relative to the folder in which the server starts
         named = str(Path(config.cwd, named).absolute())
-    program = shutil.which(named, path=env.get("PATH"))
-    if program is None:
+    searched = env.get("PATH")
+    if searched is not None and "PATH" not in config.env:  # the user's: what it finds must not depend on the folder
+        searched = os.pathsep.join(folder for folder in searched.split(os.pathsep) if Path(folder).is_absolute())
+    program = shutil.which(named, path=searched)
+    # Windows searches the working directory, too.
+    if program is None or not (is_path or "PATH" in config.env or Path(program).is_absolute()):
         place = "" if is_path else " on the PATH"
         raise UsageError(f"the MCP server {config.name}: there is no program {named!r}{place}")
     try:

@@ -11,16 +11,18 @@ This room imports `values/` and nothing else of toolspeak. Begin with `loader.py
     values.py           `Settings`: what they say, each with its origin
     schema.py           which settings there are, and the values that each takes
     project_file.py     the file of a project: where it is, what no project may set, its fingerprint
+    resolver.py         what targets run, and where they send: files, commands, variables and addresses
     trust.py            the projects that the user trusts or refuses
     files.py            the folders of toolspeak, and small files in them
     user_files.py       what is kept for the user: dialects, pins and logins of MCP servers
-    server_targets.py   what the targets of MCP servers name: files, and perhaps keys
+    server_targets.py   what the targets of MCP servers name: servers, what their commands run, and perhaps keys
     plugins.py          dialects, endpoints and toolboxes of other installed packages
 
 To add a setting: a row in `SETTINGS` (`schema.py`), a field of `Settings` and its line in `_all_values` (`values.py`);
 its environment variable follows from its name. If a project that is not trusted may make it: `_is_harmless`
 (`project_file.py`). To add an option of endpoints: `ENDPOINT_SETTINGS` and `EndpointSettings`. To add a built-in
-endpoint: its name and the variable of its key in `project_file.py`, so that no project takes them over.
+endpoint: its name and the variable of its key in `project_file.py`, so that no project takes them over. A setting that
+runs something is listed in `resolver.py`: what is not listed there is not asked about, and the loader refuses it.
 """
 
 from typing import TYPE_CHECKING

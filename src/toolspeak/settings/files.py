@@ -159,6 +159,21 @@ def write_object(path: Path, data: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(data, indent=2) + "\n")
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; of one that may not be looked at, False."""
+    return os.path.isfile(path)  # noqa: PTH113 (the method raises errors of many kinds)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; of one that may not be looked at, False."""
+    return os.path.isdir(path)  # noqa: PTH112 (see above)
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; of one that may not be looked at, False."""
+    return os.path.exists(path)  # noqa: PTH110 (see above)
+
+
 def find_other_writer(path: Path) -> str | None:
     """Return why a user other than the present one and root could have written a file; None if nobody could.
 

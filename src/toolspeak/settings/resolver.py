@@ -8,9 +8,9 @@ listed, so what is missing here is refused; it does not run unseen.
   same folders: by import statements, and by texts that name a module or a folder. A file that imports by computed names
   (`import_module(name)`) may import anything, so all importable files of its folder are listed.
 - **Servers** are programs, and no loader can hold them. Listed are all files that their words and variables name, and
-  the files among which the program chooses: for Python the importable files of the folder that it searches first, for a
-  shell or an unknown program every file of the project. A program such as `npx`, which runs an installed package, does
-  not choose among the files of the folder.
+  the files of the project among which the program chooses: for a script of Python or Node, files of code; for a shell
+  or an unknown program, every file. A program such as `npx` runs a package that is not the project's, and chooses among
+  none, unless its words name code.
 
 Nothing is run or imported to make the list, and variables are read for the names of files only: neither the list nor
 a fingerprint tells the value of one.
@@ -20,61 +20,75 @@ import hashlib
 import json
 import os
 import re
-import shlex
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from importlib.machinery import all_suffixes
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
-from toolspeak.settings.files import Environ
+from toolspeak.settings.files import Environ, exists, is_file, is_folder
 from toolspeak.settings.server_targets import (
+    CODE_SUFFIXES,
+    FRAGMENT,
+    IMPORTABLE_SUFFIXES,
     PREFIX,
     ServerEntry,
     expand_variables,
+    find_folder,
+    find_paths,
     find_servers_file,
     is_address,
+    is_code,
     read_entries,
+    resolve_command,
     split_command,
+    split_words,
 )
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 
-if TYPE_CHECKING:
-    import ast
-
-MAX_TOOL_FILES = 2000
-"""How many Python files the targets may have; and of how many files of a project the content is read."""
+MAX_TOOL_FILES, MAX_NAMED_FILES = 2000, 20_000
+"""How many Python files the targets of a project, and those that the user named, may have. The first is also of how
+many files of a project the content is read."""
 
 MAX_SEEN_FILES = 50_000
 """Of how many files of a project, beyond those that are read, it is noticed that they were replaced or written to."""
 
+MAX_FILE_BYTES = 16_000_000
+MAX_READ_BYTES = 64_000_000
+"""How much of one file, and of all files, is read. Of a larger file it is noticed that it was written to."""
+
+MAX_SEARCHED_BYTES, MAX_NAMES, MAX_SEARCH_FOLDERS = 4_000_000, 20_000, 50
+"""How much Python source is searched for imports, for how many names, and in how many folders these are looked up. A
+file beyond that counts as importing anything in its folder."""
+
+MAX_FRAGMENTS = 5_000
+"""How many parts of the words of servers may be names of files."""
+
 MAX_COMPUTED_FILES = 1000
 """How many files are listed for one that imports by computed names. What it imports beyond them is refused."""
 
-MISSING = "missing"
+MISSING, UNREAD = "missing", "unread"
 
-_SUFFIXES = tuple(all_suffixes())
-_NODE_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", ".json", ".node", ".wasm")
-_SCRIPT_SUFFIXES = (*_SUFFIXES, *_NODE_SUFFIXES, ".sh", ".bash", ".rb", ".pl", ".lua", ".bat", ".cmd", ".ps1")
+_LEFT_OUT = frozenset({".git", ".hg", ".svn"})
 
-_LEFT_OUT = frozenset({"__pycache__", ".git", ".hg", ".svn", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
-"""Folders whose files nobody runs. `__pycache__` is one of them since nothing here believes compiled files in it."""
-
-_PACKAGE_RUNNERS = frozenset("npx bunx pnpx uvx pipx".split())
-_CONTAINER_RUNNERS = frozenset({"docker", "podman"})
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?")
-
-_COMPUTED_IMPORTS = frozenset(
-    "import_module __import__ iter_modules walk_packages spec_from_file_location run_path run_module SourceFileLoader "
-    "exec eval compile".split()
+_COMPUTED_IMPORT = re.compile(
+    r"\b(?:(?:import_module|__import__)\b(?!\(\s*+['\"][\w.]*+['\"]\s*+[,)])|iter_modules|walk_packages|spec_from_file_location|run_path"
+    r"|run_module|SourceFileLoader)|(?<![\w.])(?:exec|eval|compile)\("
 )
-"""Functions that load code. With a constant text, the first two import that module and nothing else."""
+"""What loads code. With a constant text, the first two import that module and nothing else."""
 
+_PROGRAM_START = re.compile(r"\b(?:subprocess|Popen|system|popen|create_subprocess_exec|CDLL|LoadLibrary|exec|eval)\b")
+"""What may start programs, or run texts. Then every file that one of the file's texts names counts."""
+
+_FROM_IMPORT = re.compile(
+    r"\bfrom[ \t]++(\.++(?=import\b)|[\w.]++)[ \t]*+(?<!\w)import\b[ \t]*+"
+    r"(\((?:[^()#]++|#[^\n]*+)*+\)|[^\n;#]*+)"
+)
+_IMPORT = re.compile(r"(?<![\w.])import[ \t]++([\w., \t]*+)")
+_DOTTED = re.compile(r"[\w.]+")
+_TEXT = re.compile(r"['\"]([^\n'\"\\]{1,255}+)(?=['\"])")
 _MODULE_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_FRAGMENT = re.compile(r"[^\s'\"`;|&<>(){}\[\],=]+")
-MAX_NAME_CHARS = 255
 _NO_VARIABLES: Environ = {}
 
 
@@ -115,7 +129,7 @@ class Listing:
         Raises `UsageError` if one is not: what would run is not what was decided on.
         """
         for path in self.named:
-            if _hash_content(_read(path)) != self.files[path]:
+            if self.files[path] != UNREAD and _hash_content(_read(path, MAX_FILE_BYTES)) != self.files[path]:
                 raise UsageError(f"{path} has changed since this command began; run it again")
 
 
@@ -150,7 +164,7 @@ def list_code(
 def find_import_root(folder: Path) -> Path:
     """Return the folder that holds the outermost package to which `folder` belongs."""
     folder = folder.resolve()
-    while (folder / "__init__.py").is_file():
+    while is_file(folder / "__init__.py"):
         folder = folder.parent
     return folder
 
@@ -177,9 +191,12 @@ class _Lister:
         self._walked: set[tuple[Path, bool]] = set()
         self._seen: dict[str, list[int]] = {}
         self._is_complete = True
+        self._bytes_to_read = MAX_READ_BYTES
+        self._bytes_to_search = MAX_SEARCHED_BYTES
+        self._fragments_left = MAX_FRAGMENTS
         self._traced: set[Path] = set()
         self._search_folders: dict[Path, None] = {}
-        self._imported_names: dict[tuple[str, ...], None] = {}
+        self._imported_names: dict[str, None] = {}
         self._entries: dict[Path, frozenset[str]] = {}
 
     def finish(self) -> Listing:
@@ -201,7 +218,7 @@ class _Lister:
             return
         path = Path(target)
         split = split_function(target)
-        if split is not None and not _exists(path):
+        if split is not None and not exists(path):
             path = Path(split[0])
         if path.is_absolute():
             self._add_tools(path)
@@ -215,11 +232,9 @@ class _Lister:
     # Python tools
 
     def _add_tools(self, path: Path) -> None:
-        folder = path if path.is_dir() else path.parent
-        self._folders[find_import_root(folder)] = None
-        if self._project is not None and folder.resolve().is_relative_to(self._project):
-            self._folders[self._project] = None
-        self._trace(_list_tools(path) if path.is_dir() else [path])
+        if self._project is not None:
+            self._folders |= {self._project: None, find_import_root(find_folder(path.resolve())): None}
+        self._trace(_list_tools(path) if is_folder(path) else [path])
 
     def _add_module(self, name: str) -> None:
         """List an installed package that lies in the project, as one that is installed for editing does."""
@@ -234,7 +249,7 @@ class _Lister:
         places = [] if spec is None else [*(spec.submodule_search_locations or [spec.origin or ""])]
         for place in map(Path, places):
             if place.is_absolute() and self._is_own(place) and "site-packages" not in place.parts:
-                self._trace(_list_importable(place) if place.is_dir() else [place])
+                self._trace(_list_importable(place) if is_folder(place) else [place])
 
     def _trace(self, files: Iterable[Path]) -> None:
         """List Python files, the packages around them, and what they import from their folders."""
@@ -244,43 +259,34 @@ class _Lister:
             if file in self._traced:
                 continue
             self._traced.add(file)
-            if len(self._traced) > MAX_TOOL_FILES:
-                raise UsageError(
-                    f"{self._where}: tools name more than {MAX_TOOL_FILES} files; name the files that are meant"
-                )
+            limit = MAX_NAMED_FILES if self._project is None else MAX_TOOL_FILES
+            if len(self._traced) > limit:
+                raise UsageError(f"{self._where}: tools name more than {limit} files; name the files that are meant")
             content = self._add_file(file)
             folder = file.resolve().parent  # relative imports and packages are those of the file that a link means
-            while (folder / "__init__.py").is_file():
+            while is_file(folder / "__init__.py"):
                 waiting.append(folder / "__init__.py")
                 folder = folder.parent
             if content is not None and file.suffix == ".py":
                 waiting += self._find_imports(file.resolve(), content)
 
     def _find_imports(self, file: Path, content: bytes) -> Iterator[Path]:
-        import ast  # imported with the first Python file
-
-        try:
-            tree = ast.parse(content)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # it cannot run
-            return
+        self._bytes_to_search -= len(content)
+        is_searched = self._project is None or self._bytes_to_search >= 0
+        imports = _ImportReader(content) if is_searched else _ImportReader(b"import_module(name)")
         folders = self._find_search_folders(file)
-        imports = _ImportReader(tree)
-        for text in imports.texts:
-            yield from self._add_text(text, folders)
         for folder in folders:
             yield from self._add_search_folder(folder)
-        for name in (
-            *imports.names,
-            *(tuple(text.split(".")) for text in imports.texts if _MODULE_NAME.fullmatch(text)),
-        ):
-            if name not in self._imported_names:
-                self._imported_names[name] = None
-                yield from self._locate(name, self._search_folders)
-            yield from self._locate(name, [file.parent])
+        suffixes = ("",) if imports.is_computed or imports.starts_programs else CODE_SUFFIXES
+        for text in imports.texts:
+            yield from self._add_text(text, folders, suffixes)
+        new_names = [name for name in imports.names if name not in self._imported_names]
+        self._imported_names |= dict.fromkeys(new_names[: MAX_NAMES - len(self._imported_names)])
+        for folder in [*self._search_folders]:
+            yield from self._locate_all(new_names, folder)
         for level, name in imports.relative_names:
-            base = file.parents[min(level, len(file.parents)) - 1]
-            yield from self._locate(name, [base])
-        if imports.is_computed:
+            yield from self._locate(name.split("."), file.parents[min(level, len(file.parents)) - 1])
+        if imports.is_computed or len(self._imported_names) >= MAX_NAMES:
             yield from islice(_list_importable(file.parent), MAX_COMPUTED_FILES)
 
     def _find_search_folders(self, file: Path) -> list[Path]:
@@ -289,37 +295,42 @@ class _Lister:
         return [folder for folder in file.parents if folder.is_relative_to(root)]
 
     def _add_search_folder(self, folder: Path) -> Iterator[Path]:
-        if folder not in self._search_folders:
+        if folder not in self._search_folders and len(self._search_folders) < MAX_SEARCH_FOLDERS:
             self._search_folders[folder] = None
-            for name in self._imported_names:
-                yield from self._locate(name, [folder])
+            yield from self._locate_all(self._imported_names, folder)
 
-    def _add_text(self, text: str, folders: Sequence[Path]) -> Iterator[Path]:
-        """Yield the scripts that a text in a Python file names; a folder that it names may be one of Python's path."""
-        parts = [part for part in re.split(r"[/\\]", text) if part not in ("", ".", "..")]
-        if not parts or len(text) > MAX_NAME_CHARS or "\0" in text:
-            return
-        for folder in folders:
+    def _add_text(self, text: str, folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:
+        """Yield the files that a text in a Python file names; a folder that it names may be one of Python's path.
+
+        What stands before a placeholder, such as `{here}` in `{here}/tool.sh`, may be any folder.
+        """
+        parts = [part for part in re.split(r"[/\\]", text.rpartition("}")[2]) if part not in ("", ".", "..")]
+        for folder in folders if parts else ():
             if parts[0] not in self._list_names(folder):
                 continue
             path = folder.joinpath(*parts)
-            if path.is_dir():
+            if is_folder(path):
                 yield from self._add_search_folder(path)
-            elif path.suffix in _SCRIPT_SUFFIXES and path.is_file():
+            elif path.name.endswith(suffixes) and is_file(path):
                 yield path
 
-    def _locate(self, name: Sequence[str], folders: Iterable[Path]) -> Iterator[Path]:
-        """Yield the files that are run when a module of that name is imported from one of the folders."""
-        for start in [*folders]:
-            folder = start
-            for part in name:
-                known = self._list_names(folder)
-                yield from (folder / f"{part}{suffix}" for suffix in _SUFFIXES if f"{part}{suffix}" in known)
-                if part not in known or not (folder / part).is_dir():
-                    break
-                folder /= part
-                inside = self._list_names(folder)
-                yield from (folder / f"__init__{suffix}" for suffix in _SUFFIXES if f"__init__{suffix}" in inside)
+    def _locate_all(self, names: Iterable[str], folder: Path) -> Iterator[Path]:
+        known = {name.partition(".")[0] for name in self._list_names(folder)}
+        for name in names:
+            if name.partition(".")[0] in known:
+                yield from self._locate(name.split("."), folder)
+
+    def _locate(self, name: Sequence[str], folder: Path) -> Iterator[Path]:
+        """Yield the files that are run when a module of that name is imported from a folder."""
+        for part in name:
+            known = self._list_names(folder)
+            yield from (folder / f"{part}{suffix}" for suffix in IMPORTABLE_SUFFIXES if f"{part}{suffix}" in known)
+            if part not in known or not is_folder(folder / part):
+                return
+            folder /= part
+            inside = self._list_names(folder)
+            names = (f"__init__{suffix}" for suffix in IMPORTABLE_SUFFIXES)
+            yield from (folder / each for each in names if each in inside)
 
     def _list_names(self, folder: Path) -> frozenset[str]:
         if folder not in self._entries:
@@ -334,12 +345,14 @@ class _Lister:
     def _add_servers(self, target: str) -> None:
         file = find_servers_file(target, Path.cwd())
         if file is not None:
-            self._add_file(file)
+            content = self._add_file(file)
             try:
-                entries = read_entries(file)
+                entries = [] if content is None else read_entries(file, content)
             except UsageError as error:
                 self._notes[f"{file} is not understood: {error}"] = None
                 return
+            if content is None:
+                self._notes[f"{file} cannot be read now"] = None
         elif is_address(text := target.removeprefix(PREFIX).strip()):
             entries = [ServerEntry(name=target, transport="http", url=text)]
         else:
@@ -354,192 +367,87 @@ class _Lister:
         words = [expand_variables(word, environ) for word in entry.command]
         # Without a file that names it, a server starts where the user stands: anywhere in the project.
         folder = entry.find_start_folder(environ) or self._project or Path.cwd()
-        use = resolve_command(words, folder, self._project)
-        for path in use.files:
-            self._add_named(path, follow=use.kind != "package")
-        for name, text in entry.env.items():
-            value = expand_variables(text, environ)
-            for path in _find_paths(_split(value), folder):
-                self._add_named(path, follow=True)
-            if name.upper() == "PATH" and any(
-                not Path(each).is_absolute() or self._is_own(Path(each)) for each in value.split(os.pathsep)
-            ):  # the program itself may be one of the project
-                use = replace(use, kind="anything")
-        if self._project is not None:
-            self._add_choices(entry, use)
-        else:
-            scripts = (path / "__main__.py" if path.is_dir() else path for path in use.files)
-            self._trace(path for path in scripts if path.suffix == ".py" and path.is_file())
-
-    def _add_named(self, path: Path, *, follow: bool) -> None:
-        if path.is_file():
-            self._add_file(path)
-        elif follow and self._is_own(path):
-            self._add_folder(path, everything=True)
-
-    def _add_choices(self, entry: ServerEntry, use: "CommandUse") -> None:
-        """List the files of the project among which the program of a server chooses."""
-        is_inside = self._is_own(use.folder) or any(map(self._is_own, use.files))
-        if use.kind == "package":
-            for path in _find_installed(use.words, use.folder):
-                self._add_named(path, follow=True)
-        elif not is_inside or self._project is None:
+        values = {name: expand_variables(value, environ) for name, value in entry.env.items()}
+        self._fragments_left -= sum(1 for word in (*words, *values.values()) for _ in FRAGMENT.finditer(word))
+        if self._fragments_left < 0:
+            self._give_up(f"the servers have more than {MAX_FRAGMENTS} words")
             return
-        elif use.kind == "anything":
+        use = resolve_command(words, folder, self._project)
+        named = [*use.files, *(path for value in values.values() for path in find_paths(split_words(value), folder))]
+        if any(name.upper() == "PATH" and self._may_find_own(value) for name, value in values.items()):
+            use = replace(use, kind="anything")  # the program itself may be one of the project
+        for path in named:
+            if is_file(path):
+                self._add_file(path)
+        scripts = (path / "__main__.py" if is_folder(path) else path for path in use.files)
+        outside = [path for path in scripts if self._project is None or not self._is_own(path.resolve())]
+        if use.kind == "code":
+            self._trace(path for path in outside if path.suffix == ".py" and is_file(path))
+        if self._project is None:
+            return
+        for path in named:
+            if is_folder(path) and self._is_own(path):
+                # A folder after the name of a package is an argument, and perhaps full of data.
+                is_argument = use.kind == "package" and path in use.files and path not in use.code
+                self._add_folder(path, everything=not is_argument and use.kind != "code")
+        if use.kind == "anything" and (self._is_own(use.folder) or any(map(self._is_own, named))):
             self._notes[
                 f"{entry.program} may run any file in {self._project}, so all of them count: after a change of any you "
                 "are asked again"
             ] = None
             self._add_folder(self._project, everything=True)
-        elif self._is_own(use.folder):
-            self._add_folder(use.folder, suffixes=_SUFFIXES if use.kind == "python" else _NODE_SUFFIXES)
+        elif use.kind == "code" and (self._is_own(use.folder) or any(map(self._is_own, named))):
+            self._add_folder(self._project)
+
+    def _may_find_own(self, path: str) -> bool:
+        return any(not Path(each).is_absolute() or self._is_own(Path(each)) for each in path.split(os.pathsep))
 
     def _is_own(self, path: Path) -> bool:
-        return self._project is not None and Path(os.path.realpath(path)).is_relative_to(self._project)
+        """Whether a path is in the project, or is a link to something that is."""
+        if self._project is None:
+            return False
+        return path.is_relative_to(self._project) or Path(os.path.realpath(path)).is_relative_to(self._project)
 
     # Files
 
-    def _add_folder(self, folder: Path, *, everything: bool = False, suffixes: tuple[str, ...] = ("",)) -> None:
+    def _add_folder(self, folder: Path, *, everything: bool = False) -> None:
+        """List the files in a folder and below: all of them, or those of code."""
         if (folder, everything) in self._walked:
             return
         self._walked.add((folder, everything))
-        for path in walk(folder, skip_installed=not everything):
-            if not path.name.endswith(suffixes) or path in self._files:
+        count = 0
+        for path, is_installed in walk(folder):
+            count += 1
+            if path is None:
                 continue
-            if len(self._files) < MAX_TOOL_FILES:
-                self._files[path] = _hash_content(_read(path))
-            elif len(self._seen) < MAX_SEEN_FILES:
+            if count > 2 * MAX_SEEN_FILES or len(self._seen) > MAX_SEEN_FILES:
+                self._give_up(f"{folder} has too many files to notice every change of one")
+                return
+            if path in self._files or not (everything or is_code(path)):
+                continue
+            if is_installed or len(self._files) >= MAX_TOOL_FILES:
                 self._seen[str(path)] = _describe_state(path)
             else:
-                self._is_complete = False
-                self._notes[
-                    f"{folder} has more than {MAX_SEEN_FILES} files, too many to notice every change, so you are asked "
-                    'each time; give the server a "cwd" outside of the project, or name its files elsewhere'
-                ] = None
-                return
+                self._hash(path)
+
+    def _give_up(self, reason: str) -> None:
+        self._is_complete = False
+        self._notes[
+            f'{reason}, so you are asked each time; give servers a "cwd" outside of the project, or fewer words'
+        ] = None
 
     def _add_file(self, path: Path) -> bytes | None:
-        content = _read(path)
-        self._files[path] = _hash_content(content)
         self._named[path] = None
+        return self._hash(path)
+
+    def _hash(self, path: Path) -> bytes | None:
+        """List a file, and return its content, if it can be read and is not too large."""
+        content = _read(path, min(MAX_FILE_BYTES, self._bytes_to_read))
+        self._bytes_to_read -= len(content or b"")
+        self._files[path] = _hash_content(content)
+        if content is None and is_file(path):
+            self._files[path], self._seen[str(path)] = UNREAD, _describe_state(Path(os.path.realpath(path)))
         return content
-
-
-# Commands
-
-
-@frozen
-class CommandUse:
-    """What the command line of a server runs.
-
-    Attributes:
-        files: The files and folders that its words name.
-        folder: The folder that decides what runs: where it starts, or where its script is.
-        kind: Among which files the program chooses: importable files of `folder`, those of Node, those of a package
-            that is installed, or anything.
-        words: The words.
-        is_tied_to_folder: Whether the folder in which the program starts decides what runs, beyond files that the words
-            name.
-    """
-
-    files: tuple[Path, ...]
-    folder: Path
-    kind: Literal["python", "node", "package", "anything"]
-    words: Sequence[str]
-    is_tied_to_folder: bool
-
-
-def resolve_command(words: Sequence[str], folder: Path, project: Path | None = None) -> CommandUse:
-    """Return what a command line that starts in a folder runs. Words that no rule understands may run anything."""
-    files = tuple(_find_paths((fragment for word in words for fragment in _split(word)), folder))
-    program = Path(words[0]).name.removesuffix(".exe").removesuffix(".cmd") if words else ""
-    own_program = (folder / words[0]).absolute() if words and Path(words[0]).name != words[0] else None
-    is_foreign = own_program is None or project is None or not own_program.is_relative_to(project)
-    if not is_foreign and own_program is not None and (venv := own_program.parent.parent / "pyvenv.cfg").is_file():
-        files, is_foreign = (*files, venv.parent), True
-    kind: Literal["python", "node", "package", "anything"] = "anything"
-    place, is_tied = folder, True
-    if (is_foreign and program in _PACKAGE_RUNNERS) or (program in _CONTAINER_RUNNERS and "run" in words[1:2]):
-        kind, is_tied = "package", False
-    elif is_foreign and _PYTHON.fullmatch(program):
-        option, script = _read_python_words(words[1:])
-        if option == "-m" and script:
-            kind = "python"
-            files = (*files, *_find_modules(script, folder))
-        elif option is None and script:
-            path = (folder / script).absolute()
-            place = path if path.is_dir() else Path(os.path.realpath(path)).parent
-            kind, is_tied = "python", False
-    elif is_foreign and program == "node" and len(words) > 1 and not words[1].startswith("-"):
-        kind, place, is_tied = "node", (folder / words[1]).absolute().parent, False
-    return CommandUse(files=files, folder=place, kind=kind, words=words, is_tied_to_folder=is_tied)
-
-
-def _read_python_words(words: Sequence[str]) -> tuple[str | None, str]:
-    """Return the option that says what Python runs, `-m` or `-c`, or None for a script; and the module or script."""
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-") or word == "-":
-            return (None, word) if word != "-" else ("-", "")
-        if word.startswith("--"):
-            if word == "--check-hash-based-pycs":
-                next(rest, "")
-            continue
-        for place, letter in enumerate(word[1:], 2):
-            if letter in "cm":
-                return f"-{letter}", word[place:] or next(rest, "")
-            if letter in "WX":
-                if not word[place:]:
-                    next(rest, "")
-                break
-    return "-", ""
-
-
-def _find_modules(name: str, folder: Path) -> Iterator[Path]:
-    place = folder.joinpath(*name.split("."))
-    yield from (path for path in (place, place.with_name(f"{place.name}.py")) if _exists(path))
-
-
-def _find_installed(words: Sequence[str], folder: Path) -> Iterator[Path]:
-    """Yield what `npx` and its like take from a folder instead of the registry."""
-    yield from (folder / name for name in (".npmrc", "bunfig.toml") if (folder / name).is_file())
-    for word in words[1:]:
-        name = re.sub(r"(?<=.)@[^/]*$", "", word)
-        if not name.startswith("-") and re.fullmatch(r"[@\w./-]{1,214}", name) and ".." not in name:
-            short = name.rpartition("/")[2]
-            for path in (folder / "node_modules" / name, folder / "node_modules" / ".bin" / short):
-                if short and _exists(path):
-                    yield path
-
-
-def _split(word: str) -> Iterator[str]:
-    """Yield the parts of a word that may be names: the word, its parts between separators, and words inside it."""
-    yield word
-    try:
-        inside = shlex.split(word)
-    except ValueError:
-        inside = []
-    for each in {*inside, *_FRAGMENT.findall(word)} - {word}:
-        yield each
-        yield from (part for part in re.split("[:=]", each) if part and part != each)
-    option, sign, value = word.partition("=")
-    if sign and option.startswith("-") and value:
-        yield value
-    yield from (part for part in re.split("[:=]", word) if part and part != word)
-
-
-def _find_paths(names: Iterable[str], folder: Path) -> list[Path]:
-    """Return the files and folders that names mean in a folder."""
-    found: dict[Path, None] = {}
-    for name in names:
-        if name in (".", "./") or len(name) > 4096 or "\0" in name:
-            continue
-        path = Path(
-            os.path.normpath((folder / Path(name).expanduser() if name.startswith("~") else folder / name).absolute())
-        )
-        if _exists(path):
-            found[path] = None
-    return list(found)
 
 
 # Files
@@ -553,7 +461,7 @@ def list_modules(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _list_tools(folder: Path) -> Iterator[Path]:
-    if (folder / "__init__.py").is_file():
+    if is_file(folder / "__init__.py"):
         yield from _list_importable(folder)
         return
     files, packages = list_modules(folder)
@@ -563,45 +471,63 @@ def _list_tools(folder: Path) -> Iterator[Path]:
 
 
 def _list_importable(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder and below that Python can import, in the order of their names."""
-    return (path for path in islice(walk(folder), MAX_SEEN_FILES) if path.name.endswith(_SUFFIXES))
+    """Yield the files in a folder and below that Python can import, without installed packages, in their order."""
+    for path, is_installed in islice(walk(folder), MAX_SEEN_FILES):
+        if path is not None and not is_installed and path.name.endswith(IMPORTABLE_SUFFIXES):
+            yield path
 
 
-def walk(folder: Path, *, skip_installed: bool = True) -> Iterator[Path]:
-    """Yield the files in a folder and in those below it. Links to folders are followed once. What cannot be read is
-    left out, since it cannot be run either.
+def walk(folder: Path) -> Iterator[tuple[Path | None, bool]]:
+    """Yield the files in a folder and below, each with whether it looks installed: those come last.
 
-    `skip_installed` leaves out environments with installed packages, and hidden folders.
+    For each folder it yields None, so that whoever counts can stop in a tree of empty folders.
+
+    Links to folders are followed once. What cannot be read is left out, since it cannot be run either. Compiled files
+    that Python keeps beside their source are left out, since they are not believed.
     """
+    installed: list[str] = []
+    yield from ((path, False) for path in _walk(str(folder), set(), installed))
     seen = set[str]()
+    for each in installed:
+        yield from ((path, True) for path in _walk(each, seen, None))
+
+
+def _walk(folder: str, seen: set[str], installed: list[str] | None) -> Iterator[Path | None]:
     for parent, folders, names in os.walk(folder, followlinks=True):
         if (real := os.path.realpath(parent)) in seen:
             folders.clear()
             continue
         seen.add(real)
-        folders[:] = sorted(name for name in folders if not _is_left_out(parent, name, skip_installed=skip_installed))
+        if installed is not None:
+            for name in [each for each in folders if _looks_installed(parent, each)]:
+                folders.remove(name)
+                if name not in _LEFT_OUT:
+                    installed.append(f"{parent}{os.sep}{name}")
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+        if Path(parent).name == "__pycache__":
+            names = [each for each in names if not _is_kept_by_python(parent, each)]
+        yield None
         yield from (Path(parent, name) for name in sorted(names))
 
 
-def _is_left_out(parent: str, name: str, *, skip_installed: bool) -> bool:
-    if name in _LEFT_OUT:
-        return True
-    return skip_installed and (
-        name.startswith(".") or name == "node_modules" or Path(parent, name, "pyvenv.cfg").is_file()
-    )
+def _looks_installed(parent: str, name: str) -> bool:
+    return name.startswith(".") or name == "node_modules" or is_file(Path(parent, name, "pyvenv.cfg"))
 
 
-def _exists(path: Path) -> bool:
+def _is_kept_by_python(parent: str, name: str) -> bool:
+    """Whether a file in a `__pycache__` is the compiled form of a source beside that folder."""
+    module, _, rest = name.partition(".")
+    return rest.count(".") >= 1 and rest.endswith(".pyc") and is_file(Path(parent).with_name(f"{module}.py"))
+
+
+def _read(path: Path, limit: int) -> bytes | None:
+    """Return the content of a regular file; None if it cannot be read, is larger than the limit, or no file."""
     try:
-        return path.exists()
-    except (OSError, ValueError):  # a text that no file can have as its name
-        return False
-
-
-def _read(path: Path) -> bytes | None:
-    """Return the content of a regular file; None if it cannot be read, or is a pipe, which could be waited for."""
-    try:
-        return path.read_bytes() if path.is_file() else None
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # no pipe is waited for
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            state = os.fstat(file.fileno())
+            # No more than its size: files of the system may have no end.
+            return file.read(state.st_size) if stat.S_ISREG(state.st_mode) and state.st_size <= limit else None
     except (OSError, ValueError):
         return None
 
@@ -613,53 +539,42 @@ def _hash_content(content: bytes | None) -> str:
 def _describe_state(path: Path) -> list[int]:
     """Return numbers that change whenever a file is written to or replaced; its owner cannot set the last one."""
     try:
-        state = path.lstat()
-    except OSError:
+        state = path.stat()
+    except (OSError, ValueError):
         return []
     return [state.st_ino, state.st_size, state.st_ctime_ns]
 
 
 class _ImportReader:
-    """Reads what a Python file may import.
+    """Reads what a Python file may import, from its text: quickly, and rather too much than too little.
 
     Attributes:
-        names: The modules that import statements name; of `from a import b` both `a` and `a.b`.
+        names: The modules that import statements name, with dots; of `from a import b` both `a` and `a.b`.
         relative_names: Those of relative imports, each with the number of its dots.
-        texts: Texts that may name a module, a folder or a script.
+        texts: Texts that may name a module, a folder or a file.
         is_computed: Whether the file loads code by names that are computed.
+        starts_programs: Whether it may start programs.
     """
 
-    def __init__(self, tree: "ast.Module") -> None:
-        import ast  # see `_find_imports`
+    def __init__(self, content: bytes) -> None:
+        self.names: dict[str, None] = {}
+        self.relative_names: dict[tuple[int, str], None] = {}
+        source = content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\\\n", " ")
+        rest = _FROM_IMPORT.sub(self._add_import, source)
+        for found in _IMPORT.findall(rest):
+            self.names |= dict.fromkeys(name for name in _DOTTED.findall(found) if name != "as")
+        self.texts = dict.fromkeys(_TEXT.findall(source))
+        self.names |= dict.fromkeys(name for text in self.texts if _MODULE_NAME.fullmatch(name := text.strip(".")))
+        self.is_computed = _COMPUTED_IMPORT.search(rest) is not None
+        self.starts_programs = _PROGRAM_START.search(source) is not None
 
-        self.names: dict[tuple[str, ...], None] = {}
-        self.relative_names: list[tuple[int, tuple[str, ...]]] = []
-        self.texts: dict[str, None] = {}
-        self.is_computed = False
-        constant_imports: set[int] = set()
-        for node in ast.walk(tree):
-            match node:
-                case ast.Import():
-                    self.names |= {tuple(alias.name.split(".")): None for alias in node.names}
-                case ast.ImportFrom():
-                    module = tuple((node.module or "").split(".")) if node.module else ()
-                    for name in (module, *((*module, alias.name) for alias in node.names)):
-                        if node.level:
-                            self.relative_names.append((node.level, name))
-                        elif name:
-                            self.names[name] = None
-                    self.is_computed |= any(alias.name in _COMPUTED_IMPORTS and alias.asname for alias in node.names)
-                case ast.Constant(value=str() as text) if text and len(text) <= MAX_NAME_CHARS and "\n" not in text:
-                    self.texts[text.lstrip(".") if _MODULE_NAME.fullmatch(text.lstrip(".")) else text] = None
-                case ast.Call(args=[ast.Constant(value=str()), *_], func=function) if _is_import(function):
-                    constant_imports.add(id(function))
-                case ast.Name(id=name) if name in _COMPUTED_IMPORTS and id(node) not in constant_imports:
-                    self.is_computed = True
-                case ast.Attribute(attr=name) if name in _COMPUTED_IMPORTS and id(node) not in constant_imports:
-                    self.is_computed |= name not in ("compile", "eval", "exec")  # re.compile, model.eval
-                case _:
-                    pass
-
-
-def _is_import(function: "ast.expr") -> bool:
-    return getattr(function, "id", getattr(function, "attr", "")) in ("import_module", "__import__")
+    def _add_import(self, found: "re.Match[str]") -> str:
+        module = found[1].lstrip(".")
+        level = len(found[1]) - len(module)
+        words = [word for word in _DOTTED.findall(found[2]) if word != "as"]
+        for name in (module, *(f"{module}.{word}" if module else word for word in words)):
+            if level:
+                self.relative_names[level, name] = None
+            elif name:
+                self.names[name] = None
+        return ""

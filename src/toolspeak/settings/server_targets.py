@@ -10,16 +10,18 @@ A key that stands in a target is kept nowhere. `${NAME}` is no key: it stands fo
 """
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from toolspeak.settings.files import Environ, open_regular_file
+from toolspeak.settings.files import Environ, exists, is_file, is_folder, open_regular_file
 from toolspeak.values.address import HIDDEN, LONG_CODE, hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -38,6 +40,20 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
 _HTTP_NAMES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _TRANSPORTS: Mapping[str, Transport] = {"stdio": "stdio", **dict.fromkeys(_HTTP_NAMES, "http"), "sse": "sse"}
+
+IMPORTABLE_SUFFIXES = tuple(all_suffixes())
+CODE_SUFFIXES = (
+    *IMPORTABLE_SUFFIXES,
+    *".js .mjs .cjs .ts .mts .cts .jsx .tsx .node .wasm .sh .bash .zsh .fish .rb .pl .lua .bat .cmd .ps1 .exe .dll "
+    ".dylib .jar .pth .pyz .zip .egg .whl pyvenv.cfg package.json .npmrc".split(),
+)
+
+_PACKAGE_RUNNERS = frozenset("npx bunx pnpx uvx pipx".split())
+_CONTAINER_RUNNERS = frozenset({"docker", "podman"})
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?")
+
+FRAGMENT = re.compile(r"[^\s'\"`;|&<>(){}\[\],=]+")
+MAX_PATH_CHARS = 4096
 
 _KEY_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
 _SCHEME = re.compile(r"\s*(?:bearer|basic)?\s*", re.IGNORECASE)
@@ -94,15 +110,19 @@ def expand_variables(text: str, environ: Environ) -> str:
     return VARIABLE.sub(lambda found: environ.get(found[1]) or found[2] or "", text)
 
 
-def read_entries(path: Path) -> list[ServerEntry]:
+def read_entries(path: Path, known: bytes | None = None) -> list[ServerEntry]:
     """Return the servers in a file of the form `{"mcpServers": {"name": {…}}}`, without those that are switched off.
+
+    `known` is the content of the file, if it has been read.
 
     Raises:
         UsageError: The file is missing, or is not of that form.
     """
     try:
-        with open_regular_file(path) as file:
-            content = json.loads(file.read().decode("utf-8-sig"))
+        if known is None:
+            with open_regular_file(path) as file:
+                known = file.read()
+        content = json.loads(known.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -174,7 +194,7 @@ def find_servers_file(target: str, folder: Path) -> Path | None:
         return None
     path = (folder / text).absolute()
     is_word = not target.startswith(PREFIX) or re.search(r"\s", text) is None
-    return path if is_word or _is_file(path) else None
+    return path if is_word or is_file(path) else None
 
 
 def split_command(target: str) -> tuple[str, ...]:
@@ -213,7 +233,7 @@ def anchor_command(command: Sequence[str], folder: Path) -> tuple[str, ...]:
 def find_command_files(command: Sequence[str]) -> list[Path]:
     """Return the files that the words of an anchored command line name."""
     files = (Path(_split_word(word)[1]) for word in command)
-    return [file for file in files if file.is_absolute() and _is_file(file)]
+    return [file for file in files if file.is_absolute() and is_file(file)]
 
 
 def may_hold_key(target: str, folder: Path) -> bool:
@@ -282,17 +302,156 @@ def _strip_variables(text: str) -> str:
 def _anchor_word(word: str, folder: Path) -> str:
     option, file = _split_word(word)
     path = (folder / file).absolute()
-    return f"{option}{path}" if file and _is_file(path) else word
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a text that is too long for a name
-        return False
+    return f"{option}{path}" if file and is_file(path) else word
 
 
 def _split_word(word: str) -> tuple[str, str]:
     """Split a word such as `--config=servers.json` after the equals sign; any other word has no first part."""
     option, sign, value = word.partition("=")
     return (f"{option}=", value) if sign and option.startswith("-") else ("", word)
+
+
+# Commands
+
+
+@frozen
+class CommandUse:
+    """What the command line of a server runs.
+
+    Attributes:
+        files: The files and folders that its words name.
+        folder: The folder that decides what runs: where it starts, or where its script is.
+        kind: Among which files of the project the program chooses: files of code, none but those that the words name
+            (`package`), or anything.
+        code: Those of `files` that are the package, and not its arguments, where `kind` is `package`.
+        is_tied_to_folder: Whether the folder in which the program starts decides what runs, beyond files that the words
+            name.
+    """
+
+    files: tuple[Path, ...]
+    folder: Path
+    kind: Literal["code", "package", "anything"] = "anything"
+    code: tuple[Path, ...] = ()
+    is_tied_to_folder: bool = True
+
+
+def resolve_command(words: Sequence[str], folder: Path, project: Path | None = None) -> CommandUse:
+    """Return what a command line that starts in a folder runs. Words that no rule understands may run anything."""
+    use = CommandUse(
+        files=tuple(find_paths((each for word in words for each in split_words(word)), folder)), folder=folder
+    )
+    if not words:
+        return use
+    program = Path(words[0]).name.removesuffix(".exe").removesuffix(".cmd")
+    if Path(words[0]).name != words[0] and project is not None:
+        path = (folder / words[0]).absolute()
+        if path.is_relative_to(project) or Path(os.path.realpath(path)).is_relative_to(project):
+            if not (_PYTHON.fullmatch(program) and is_file(path.parent.parent / "pyvenv.cfg")):
+                return use
+            use = replace(use, files=(*use.files, path.parent.parent))
+    if program in _PACKAGE_RUNNERS or (program in _CONTAINER_RUNNERS and words[1:2] == ["run"]):
+        return _resolve_package(use, program, words)
+    if _PYTHON.fullmatch(program):
+        option, script = _read_python_words(words[1:])
+        if option == "-m" and script:
+            return replace(use, files=(*use.files, *_find_modules(script, folder)), kind="code")
+        if option is None:
+            place = find_folder((folder / script).absolute())
+            return replace(use, folder=place, kind="code", is_tied_to_folder=False)
+    if program == "node" and len(words) > 1 and not words[1].startswith("-"):
+        place = find_folder((folder / words[1]).absolute())
+        return replace(use, folder=place, kind="code", is_tied_to_folder=False)
+    return use
+
+
+def _resolve_package(use: CommandUse, program: str, words: Sequence[str]) -> CommandUse:
+    """Return what a program runs that gets a package from elsewhere, or from the folder if there is one.
+
+    A package such as `tsx` runs scripts that its arguments name. Then anything may run.
+    """
+    package = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), len(words))
+    options = words[1:] if program in _CONTAINER_RUNNERS else words[1 : package + 1]
+    named = [find_paths(split_words(word), use.folder) for word in words[1:]]
+    code = [path for word, paths in zip(words[1:], named, strict=True) if word in options for path in paths]
+    installed = _find_installed(words, use.folder)
+    # The first word may be the value of an option: then what follows it is the package.
+    after_option = [paths for before, paths in zip(words[1:], named[1:], strict=False) if before.startswith("-")]
+    code += [path for paths in after_option for path in paths]
+    if any(is_code(path) for paths in named for path in paths if is_file(path)):
+        return use
+    files = (*use.files, *installed)
+    return replace(use, files=files, kind="package", code=(*code, *installed), is_tied_to_folder=bool(code))
+
+
+def _read_python_words(words: Sequence[str]) -> tuple[str | None, str]:
+    """Return the option that says what Python runs, `-m` or `-c`, or None for a script; and the module or script."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            return (None, word) if word != "-" else ("-", "")
+        if word.startswith("--"):
+            if word == "--check-hash-based-pycs":
+                next(rest, "")
+            continue
+        for place, letter in enumerate(word[1:], 2):
+            if letter in "cm":
+                return f"-{letter}", word[place:] or next(rest, "")
+            if letter in "WX":
+                if not word[place:]:
+                    next(rest, "")
+                break
+    return "-", ""
+
+
+def _find_modules(name: str, folder: Path) -> Iterator[Path]:
+    place = folder.joinpath(*name.split("."))
+    yield from (path for path in (place, place.with_name(f"{place.name}.py")) if exists(path))
+
+
+def _find_installed(words: Sequence[str], folder: Path) -> list[Path]:
+    """Return what `npx` and its like take from a folder instead of the registry."""
+    places = [folder / name for name in (".npmrc", "bunfig.toml", "uv.toml")]
+    for word in words[1:]:
+        name = re.sub(r"(?<=.)@[^/]*$", "", word.rpartition("=")[2])
+        if re.fullmatch(r"[@\w./-]{1,214}", name) and not name.startswith((".", "/", "-")) and ".." not in name:
+            modules = folder / "node_modules"
+            places += [modules / name, modules / ".bin" / name.rpartition("/")[2]]
+    return [path for path in places if exists(path)]
+
+
+def split_words(word: str) -> Iterator[str]:
+    """Yield the parts of a word that may be names: the word, its parts between separators, and words inside it."""
+    yield word
+    try:
+        inside = shlex.split(word)
+    except ValueError:
+        inside = []
+    for each in {*inside, *FRAGMENT.findall(word)} - {word}:
+        yield each
+        yield from (part for part in re.split("[:=]", each) if part and part != each)
+    option, sign, value = word.partition("=")
+    if sign and option.startswith("-") and value:
+        yield value
+    yield from (part for part in re.split("[:=]", word) if part and part != word)
+
+
+def find_paths(names: Iterable[str], folder: Path) -> list[Path]:
+    """Return the files and folders that names mean in a folder."""
+    found: dict[Path, None] = {}
+    for name in dict.fromkeys(names):
+        if not name or len(name) > MAX_PATH_CHARS or "\0" in name:
+            continue
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))  # noqa: PTH111, PTH118 (they are many)
+        if os.path.exists(path):  # noqa: PTH110 (see above)
+            found[Path(path)] = None
+    return list(found)
+
+
+def is_code(path: Path) -> bool:
+    """Whether a file looks like code: by its suffix, or without one by its right to be run."""
+    return path.name.endswith(CODE_SUFFIXES) or (not path.suffix and is_file(path) and os.access(path, os.X_OK))
+
+
+def find_folder(path: Path) -> Path:
+    """Return a folder itself, and of a file the folder that it is in."""
+    return path if is_folder(path) else path.parent

@@ -4,7 +4,7 @@ function ── signature.py ── docstring.py ── types.py, schema.py ─�
                                                                       │
 JSON arguments ── arguments.py ──► the function ──► results.py ──► JSON
 
-It imports `values` only (`discovery.py` also `settings.plugins`); pydantic and griffe with the first function that
+It imports `values` only (`discovery.py` also `settings`); pydantic and griffe with the first function that
 needs them. To add:
 - a kind of callable: `signature.py`; a docstring style: `parse_sections` in `docstring.py`, with its case in
   `tests/tools/test_docstrings.py`

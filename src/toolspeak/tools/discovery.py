@@ -265,7 +265,8 @@ class _ListedImports:
     ) -> ModuleSpec | None:
         """Find a module as the other finders do, or else among the listed files."""
         for finder in [*sys.meta_path]:
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else cast("ModuleSpec | None", find(fullname, path, target))
             if spec is not None:
                 return self._guard(spec) if finder is PathFinder else spec
         for root in [] if path is not None else self._roots:
