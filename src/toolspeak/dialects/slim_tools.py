@@ -54,7 +54,7 @@ ANNOTATIONS = frozenset({"title", "examples", "example", "$comment"})
 _SENTENCE_END = re.compile(
     r"[.!?][\"')\]`*]*(?=\s+[^a-z\s])"  # not before a small letter, as in "e.g. this"
     r"|[。！？]"
-    r"|(?=\n\s*\n)|(?=\n\s*(?:[-*#•<]|\d+[.)]))"  # a paragraph, an item of a list
+    r"|(?=\n[^\S\n]*+\n)|(?=\n[^\S\n]*+(?:[-*#•<]|\d++[.)]))"  # a paragraph, an item of a list
 )
 
 

@@ -25,8 +25,8 @@ from toolspeak.values.validation import is_valid
 
 NAMESPACE = r"(?:[｜|]DSML[｜|]|\w+:)?"
 TAG = re.compile(
-    rf"<{NAMESPACE}(\w+)(?:[ \t]*=([^<>\n]*)|[ \t]((?:[^<>\n]|<\|\w+\|>)*))?"
-    r"(?:\s*>|(?<=\|>)(?=<\w+:parameter ))"
+    rf"<{NAMESPACE}(\w++)(?:[ \t]*+=([^<>\n]*+)|[ \t]((?:[^<>\n]|<\|\w++\|>)*+))?"
+    r"(?:\s*+>|(?<=\|>)(?=<\w++:parameter ))"
 )
 """A tag. Among its attributes a control token may stand that is no part of them, also in the place of the last `>`."""
 
@@ -37,13 +37,13 @@ NAMING_TAGS = (
 )
 NAME_ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
 PARAMETER = re.compile(
-    rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))\s*>"
+    rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*+=([^<>\n]*+)|[ \t]([^<>\n]*+))\s*+>"
 )
 KEY_PREFIXES = ("", "longcat_")
 """What the names of `<arg_key>` and `<arg_value>` begin with."""
 
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
-OPEN_TAG = re.compile(r"<[^>\n]*\s*")
+OPEN_TAG = re.compile(r"<[^>\n]*+\s*+")
 """A tag whose `>` may still come, without the stray tokens in it."""
 
 BLANKS_AND_MARKS = f"{string.whitespace}{SPACE_MARK}{LINE_MARK}"
@@ -452,7 +452,7 @@ def _trim(text: str, *, is_closed: bool = True) -> str:
 CALL_SECTION = "<|open|>call "
 SEPARATOR = "<|sep|>"
 SECTION_OPENING = re.compile(r'<\|open\|>(\w+)((?:\s+\w+="[^"]*")*)\s*<\|sep\|>')
-ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+ATTRIBUTE = re.compile(r'(?<!\w)(\w++)="([^"]*+)"')
 
 MAX_OPENING_CHARS = 500
 """Characters after which the opening of a section is none if it is not complete."""
@@ -539,7 +539,7 @@ class SectionReader:
             yield
 
 
-INVOKE = re.compile(r"<invoke[ \t]+([^<>\n]*)>")
+INVOKE = re.compile(r"<invoke[ \t]++([^<>\n]*+)>")
 ELEMENT_OPENING = re.compile(r"<([^<>/\s=]+)>")
 
 MAX_ELEMENT_NESTING = 32

@@ -20,10 +20,10 @@ from toolspeak.values.errors import UsageError
 PREFIX = "mcp:"
 """What a target begins with that names a server."""
 
-VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
 """A word that stands for an environment variable: `${NAME}`, or `${NAME:-default}`."""
 
-LONG_CODE = re.compile(r"(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z0-9_-]{20,}")
+LONG_CODE = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]*+\d)(?=[\d_-]*+[A-Za-z])[A-Za-z0-9_-]{20,}")
 """Letters and digits that may be a key."""
 
 _KEY_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
