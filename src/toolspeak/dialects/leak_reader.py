@@ -82,11 +82,19 @@ class LeakReader:
     """
 
     def __init__(
-        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
+        self,
+        specs: Sequence[ToolSpec],
+        *,
+        strict: bool = False,
+        thinking: bool = False,
+        prefix: str = "call",
+        budget: Budget | None = None,
     ) -> None:
+        """Prepare to read, as a `Reader` does. One budget is for both readers, since they read the same message."""
         self._names = tuple(spec.name for spec in specs)
-        budget = Budget()  # one for both readers: they read the same message
-        self._build_reader = partial(Reader, specs, strict=strict, thinking=thinking, prefix=prefix, budget=budget)
+        self._build_reader = partial(
+            Reader, specs, strict=strict, thinking=thinking, prefix=prefix, budget=budget or Budget()
+        )
         self._plain = None if thinking else PlainProse()
         self._token_reader: Reader | None = None
         self._full_reader: Reader | None = None
