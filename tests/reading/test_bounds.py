@@ -269,6 +269,20 @@ def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size):
     check_linear("```ts\nx = " + again * (10_000 // len(again)), size)
 
 
+@each_case(
+    "opening",
+    [
+        "<tool_call><function=get_weather><parameter=city>a</parameter>",
+        "```ts\nx = f()\n",
+        '{"name": "get_weather", "arguments": {"city": "a"',
+        "A",
+        "```py\n",
+    ],
+)
+def test_blanks_that_arrive_alone_are_not_looked_over_again_and_again(opening):
+    check_linear(opening + " \n" * 2_000, 1)
+
+
 # One budget for the message, whatever is nested in it
 
 DOUBTFUL = "[" + '" ' * 30 + '","1'

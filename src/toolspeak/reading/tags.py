@@ -17,7 +17,7 @@ from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
 from toolspeak.reading.source import Reading, run_to_end
-from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.strings import BLANK_LOOKAHEAD_CHARS, BLANKS
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.coercion import coerce
 from toolspeak.values.spec import Schema
@@ -356,12 +356,16 @@ class TagReader:
             source.pos += 1
 
     def _is_tag_at(self, offset: int) -> Reading[bool]:
-        """Whether a tag or the end of the message comes at `offset` from here, after any blanks."""
+        """Whether a tag or the end of the message comes at `offset` from here, after any blanks.
+
+        Many blanks count as the end, so that waiting is bounded; text after them is refused by those who read on.
+        """
         source = self.source
         while True:
-            rest = source.text[source.pos + offset :].lstrip(BLANKS_AND_MARKS)
-            if rest or source.ended:
-                return not rest or rest[0] == "<"
+            rest = source.text[source.pos + offset : source.pos + offset + BLANK_LOOKAHEAD_CHARS]
+            following = rest.lstrip(BLANKS_AND_MARKS)
+            if following or source.ended or len(rest) == BLANK_LOOKAHEAD_CHARS:
+                return not following or following[0] == "<"
             yield
 
     def finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
