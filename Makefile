@@ -97,6 +97,7 @@ check-code: setup
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/house.py
+	$(BIN)/python scripts/regexes.py
 	$(BIN)/basedpyright
 
 check: setup ## format, lint, types, layers, size, docs, tests

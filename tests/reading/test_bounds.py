@@ -7,16 +7,21 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, note, settings
+from hypothesis import strategies as st
 
 from tests.cases import RUNS_ALL, each_case, sample
+from tests.growth import count_calls
 from toolspeak.dialects import fold
+from toolspeak.dialects.leak_reader import LeakReader
+from toolspeak.reading.forms import TOKENS
+from toolspeak.reading.reader import Reader
 from toolspeak.reading.source import FREE_REWOUND_CHARS, MIN_UNITS, REWOUND_PER_CHAR, UNITS_PER_CHAR, Budget
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.events import Event
 from toolspeak.values.spec import ToolSpec
 
-from .corpus import at_least, offered, read_events, texts
+from .corpus import FRAGMENTS, at_least, offered, read_events, texts
 
 T = TypeVar("T")
 
@@ -264,6 +269,20 @@ def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size):
     check_linear("```ts\nx = " + again * (10_000 // len(again)), size)
 
 
+@each_case(
+    "opening",
+    [
+        "<tool_call><function=get_weather><parameter=city>a</parameter>",
+        "```ts\nx = f()\n",
+        '{"name": "get_weather", "arguments": {"city": "a"',
+        "A",
+        "```py\n",
+    ],
+)
+def test_blanks_that_arrive_alone_are_not_looked_over_again_and_again(opening):
+    check_linear(opening + " \n" * 2_000, 1)
+
+
 # One budget for the message, whatever is nested in it
 
 DOUBTFUL = "[" + '" ' * 30 + '","1'
@@ -326,6 +345,96 @@ def test_a_line_that_cannot_be_read_to_its_end_takes_linear_work():
 
 def test_conditions_within_conditions_share_the_budget_of_the_message():
     check_linear("```ts\n" + "if (() => { " * 300 + "x" + "}) {}" * 300 + "\nget_weather({city: 'Oslo'})\n```")
+
+
+# Any message: fragments of all forms, repeated, nested and mixed
+
+FORMS = st.sampled_from(list(HOLDING_VALUES.values()))
+OPENINGS = st.sampled_from(
+    [
+        *(
+            "",
+            "Look: ",
+            "```py\n",
+            "```ts\nx = ",
+            "```json\n",
+            "<code>\n",
+            "<tool_call>",
+            "<think>",
+            "[",
+            "{",
+            "/* ",
+            "<!-- ",
+        ),
+        *("get_weather(", "get_weather(city='", "[get_weather(city='a'), ", "Action: get_weather\nAction Input: "),
+        '{"name": "get_weather", "arguments": {"city": "',
+        "<tool_call><function=get_weather><parameter=city>",
+        "<tool_call>get_weather<arg_key>city</arg_key><arg_value>",
+    ]
+)
+fragments = st.sampled_from(
+    [*REPEATED, *IN_CODE, *FRAGMENTS, *TOKENS, DOUBTFUL, "get_weather(city='a'); ", "x = x + x\n"]
+)
+
+
+def repeat(text: str, size: int) -> str:
+    return text * max(1, size // max(len(text), 1))
+
+
+compositions = st.recursive(
+    fragments,
+    lambda inner: st.one_of(
+        st.builds(repeat, inner, st.integers(1, 200)),
+        st.builds(lambda form, text: form.format(text), FORMS, inner),
+        st.lists(inner, min_size=2, max_size=4).map("".join),
+    ),
+    max_leaves=8,
+)
+
+CALLS_PER_CHAR = {1: 800, 7: 400, 1_000_000: 400}
+"""Functions that are called for a character at most, by the size of the chunks. One character alone may begin a token."""
+
+FREE_CHARS = 1_000
+"""What may be read again in any case: little here, so that all other work shows."""
+
+
+def check_counted(dialect: str, text: str, size: int) -> None:
+    """Check that the work of reading a text in a dialect is linear in it: what the budget counts, and what is called."""
+    budget = Budget(FREE_CHARS)
+    reader = (LeakReader if dialect == "native" else Reader)([WEATHER], budget=budget)
+    chunks = [text[start : start + size] for start in range(0, len(text), size)]
+
+    def read() -> None:
+        for chunk in chunks:
+            reader.feed(chunk)
+        reader.close()
+
+    calls = count_calls(read)
+    chars = FREE_CHARS + len(text)
+    readers = 2 if dialect == "native" else 1
+    assert budget.rewound <= (REWOUND_PER_CHAR + 4) * readers * chars
+    assert budget.copied <= COPIED_PER_CHAR * readers * chars
+    assert budget.steps <= units_for(text) * readers
+    assert calls <= CALLS_PER_CHAR[size] * readers * chars + 10 * budget.steps
+
+
+@settings(max_examples=at_least(300), deadline=None)
+@given(
+    OPENINGS,
+    compositions,
+    st.sampled_from([100, 600]),
+    compositions,
+    st.sampled_from([1, 7, 1_000_000]),
+    st.sampled_from(["json", "native"]),  # the text dialects read with one class
+)
+@example("```py\n", "get_weather(city='a'); ", 2_000, "", 1_000_000, "json")
+@example("", HOLDING_VALUES["function"].format(DOUBTFUL), 1_000, "", 1_000_000, "json")
+@example("[get_weather(city='a'), ", "`${", 2_000, "", 7, "json")
+def test_reading_any_message_takes_work_that_is_linear_in_it(opening, again, chars, tail, size, dialect):
+    for repeated in (chars, 2 * chars):
+        text = opening + repeat(again, repeated)[: 2 * repeated] + tail[:chars]
+        note(repr(text))
+        check_counted(dialect, text, size)
 
 
 # A reading that is broken off loses nothing

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.cases import sample
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
-from toolspeak.dialects.leak_reader import LeakReader
+from toolspeak.dialects.leak_reader import MAX_OPENING_CHARS, LeakReader, PlainProse
 from toolspeak.reading.forms import ROLES
+from toolspeak.reading.reader import MAX_FIRST_WORD_CHARS, Reader
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.messages import ToolCall
 
@@ -169,3 +170,15 @@ def test_leaked_calls_are_the_same_whether_or_not_the_message_begins_with_plain_
         found.append(comparable(fold(events + reader.close(finish))))
     assert found[0] == expected or found[0] in with_first_word(text, expected)
     assert found[1:] == found[:1] * 2
+
+
+@pytest.mark.parametrize("first", ["A" + "b" * 5_000, "天" * 5_000, " " * 5_000, "a" * 5_000])
+def test_a_first_word_without_end_is_not_looked_at_again_with_each_chunk(first):
+    prose = PlainProse()
+    assert None in map(prose.feed, first[: MAX_OPENING_CHARS + 1])
+    reader = Reader([], shows_first_word=True)
+    shown = "".join(event.text for char in first for event in reader.feed(char))
+    assert len(shown) <= MAX_FIRST_WORD_CHARS or first.isspace()
+    for options in ({"shows_first_word": True}, {}):
+        for chunks in ([first], list(first)):
+            assert fold(read_events([], chunks, **options)).text == first

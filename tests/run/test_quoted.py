@@ -537,3 +537,16 @@ def test_a_page_that_takes_too_much_work_counts_as_one_that_holds_the_call():
     stolen = ToolCall(id="a", name="pay", arguments=STOLEN)
     own = ToolCall(id="b", name="pay", arguments={"to": "ann", "amount": 900})
     assert search([page], [stolen, own])[0] == [True, False]
+
+
+def test_a_page_with_an_endless_number_of_a_character_is_searched():
+    page = f"&#{'9' * 5_000};\n\n{PLAIN.replace('pay', '&#112;ay')}\n"
+    assert search([page], [ToolCall(id="a", name="pay", arguments=STOLEN)])[0] == [True]
+
+
+def test_many_calls_of_one_message_do_not_search_a_page_again_and_again():
+    page = "pay(to='a', amount=1)\n" * 200
+    asked = [ToolCall(id=f"c{n}", name="pay", arguments={"to": "a", "amount": n}) for n in range(2, 300)]
+    _, budget, calls_made = search([page], asked)
+    assert budget.rewound <= FREE_REWOUND_CHARS + (REWOUND_PER_CHAR + 4) * len(page)
+    assert calls_made <= 400 * (len(page) + budget.rewound)

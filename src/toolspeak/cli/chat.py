@@ -108,7 +108,7 @@ class SlashCommand(NamedTuple):
 
 def parse_command(text: str) -> tuple[str, str] | None:
     """Return the name and the argument of a command; None for a message, also if it begins with a path."""
-    match = re.fullmatch(r"/([a-zA-Z?]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
+    match = re.fullmatch(r"/([a-zA-Z?]*)(?:\s++(.*))?", text.strip(), re.DOTALL)
     return None if match is None else (match[1].lower(), (match[2] or "").strip())
 
 

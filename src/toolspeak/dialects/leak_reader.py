@@ -19,6 +19,9 @@ OPENING = re.compile(rf"{FIRST_WORD}(?:[ \t]+[^\W_]|[,!?;'’-])")
 UNCERTAIN_OPENING = re.compile(rf"(?:{FIRST_WORD}[ \t]*|[ \t\n]*)")
 """A beginning after which the message may or may not be prose. It is prose if the message ends there."""
 
+MAX_OPENING_CHARS = 200
+"""Characters for which it may be uncertain whether a message begins with prose. After more, a reader reads it."""
+
 CODE_WORDS = BINDERS | {"commentary"}
 """Words that another word follows in code or in a header."""
 
@@ -60,7 +63,8 @@ class PlainProse:
         if not self.has_begun:
             opening = OPENING.match(text)
             if opening is None or opening[1] in CODE_WORDS:
-                return "" if UNCERTAIN_OPENING.fullmatch(text) else None
+                is_uncertain = len(text) <= MAX_OPENING_CHARS and UNCERTAIN_OPENING.fullmatch(text)
+                return "" if is_uncertain else None
             self.has_begun = True
         if MARKS.search(text) or (HEADER_START.match(text) and INDENT.fullmatch(self.line)):
             return None
@@ -82,11 +86,19 @@ class LeakReader:
     """
 
     def __init__(
-        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
+        self,
+        specs: Sequence[ToolSpec],
+        *,
+        strict: bool = False,
+        thinking: bool = False,
+        prefix: str = "call",
+        budget: Budget | None = None,
     ) -> None:
+        """Prepare to read, as a `Reader` does. One budget is for both readers, since they read the same message."""
         self._names = tuple(spec.name for spec in specs)
-        budget = Budget()  # one for both readers: they read the same message
-        self._build_reader = partial(Reader, specs, strict=strict, thinking=thinking, prefix=prefix, budget=budget)
+        self._build_reader = partial(
+            Reader, specs, strict=strict, thinking=thinking, prefix=prefix, budget=budget or Budget()
+        )
         self._plain = None if thinking else PlainProse()
         self._token_reader: Reader | None = None
         self._full_reader: Reader | None = None

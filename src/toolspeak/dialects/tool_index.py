@@ -143,7 +143,7 @@ MAX_SENTENCES = 12
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_]+", re.UNICODE)
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_SENTENCE_END = re.compile(r"[.!?;]+\s+|[。！？；\n]+")
+_SENTENCE_END = re.compile(r"(?<![.!?;])[.!?;]++\s++|[。！？；\n]+")
 
 
 def split_words(text: str) -> Iterator[str]:

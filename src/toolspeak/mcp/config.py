@@ -302,12 +302,13 @@ def _name_command(command: tuple[str, ...]) -> str:
     """Return a name for the server that a command line starts."""
     program = Path(command[0]).name.removesuffix(".exe").removesuffix(".cmd")
     named = program
-    if re.sub(r"[\d.]+$", "", program) in _RUNNERS:
+    if re.sub(r"(?<![\d.])[\d.]++$", "", program) in _RUNNERS:
         plain = [word for word in command[1:] if not word.startswith("-") and word not in _RUNNER_COMMANDS]
         named = plain[0] if plain else program
     elif program == "toolspeak" and command[1:3] == ("mcp", "serve"):
         named = _find_served_target(command[3:]) or program
-    name = re.sub(r"(?<=.)@[^/]*$", "", named).rstrip("/").rpartition("/")[2]
+    version = named.find("@", max(named.rfind("/") + 1, 1))
+    name = (named if version < 0 else named[:version]).rstrip("/").rpartition("/")[2]
     name = re.sub(r"\.(?:py|js|mjs|cjs|ts)$", "", name)
     short = re.sub(r"^(?:mcp[-_])?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?$", "", name)
     return short or name or "server"

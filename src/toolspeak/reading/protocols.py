@@ -27,7 +27,7 @@ HEADER_END = re.compile(
 """What ends a header: the token before the message, or one that shows that it is none."""
 
 BARE_HEADER = re.compile(
-    r"to=[\w.\-:]+[ \t]*(?:<\|channel\|>[ \t]*\w+[ \t]*)?(?:(?:<\|constrain\|>)?\w+[ \t]*)?<\|message\|>"
+    r"to=[\w.\-:]++[ \t]*+(?:<\|channel\|>[ \t]*+\w++[ \t]*+)?(?:(?:<\|constrain\|>)?\w++[ \t]*+)?<\|message\|>"
 )
 """A header whose first token was in the prompt."""
 

@@ -41,6 +41,9 @@ from toolspeak.values.spec import ToolSpec
 FIRST_WORD = re.compile(r"[ \t\n]*([^\W\d_]*)\.?")
 """The blanks and letters with which a message begins, with the full stop of a sentence that is one word."""
 
+MAX_FIRST_WORD_CHARS = 200
+"""Characters of a message in which its first word is looked for. The rest of a longer word is shown by the reader."""
+
 
 class FirstWord:
     """Adds the first word of a message to the events of its reader, and leaves it out where the reader shows it.
@@ -54,13 +57,14 @@ class FirstWord:
         is_over: Whether nothing is left to be added or left out.
     """
 
-    __slots__ = ("_has_ended", "_names", "_read_chars", "_shown_chars", "_text", "is_over")
+    __slots__ = ("_end", "_has_ended", "_names", "_read_chars", "_shown_chars", "_text", "is_over")
 
     def __init__(self, names: Names) -> None:
         self.is_over = False
         self._names = names
         self._text = ""  # the message, up to the end of its first word at least
         self._has_ended = False  # whether the word is whole
+        self._end = 0  # up to where the message can be shown whatever follows
         self._read_chars = 0  # how much of the message the reader has shown
         self._shown_chars = 0  # how much of it has been shown in all
 
@@ -83,11 +87,11 @@ class FirstWord:
         """Return up to where the message can be shown whatever follows: the end of its first word so far, or 0."""
         if not self._has_ended:
             self._text += text
-        found = FIRST_WORD.match(self._text)
-        if found is None:
-            return 0
-        self._has_ended = found.end() < len(self._text)
-        return found.end() if self._opens_sentence(found[1]) else 0
+            found = FIRST_WORD.match(self._text, 0, MAX_FIRST_WORD_CHARS)
+            end = found.end() if found else 0
+            self._has_ended = end < len(self._text)
+            self._end = end if found and self._opens_sentence(found[1]) else 0
+        return self._end
 
     def _opens_sentence(self, word: str) -> bool:
         """Whether a word, or the beginning of one, can only be that of a sentence."""

@@ -66,6 +66,7 @@ class Budget:
     """Counts the work of reading one message, against limits that grow with the message and with nothing else.
 
     Attributes:
+        free_chars: Characters that may be read again whatever the length of the message.
         chars: Characters of the message that have been read.
         rewound: Characters that were read again: readers went back over them, or read them from an inner source.
         copied: Characters that were moved in memory while text arrived, or was taken out as a whole.
@@ -76,10 +77,13 @@ class Budget:
     """
 
     __slots__ = (
-        "_is_refused", "_statements", "chars", "copied", "emitted", "limit", "refusals", "rewound", "steps"
+        "_is_refused", "_statements", "chars", "copied", "emitted", "free_chars", "limit", "refusals", "rewound",
+        "steps",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, free_chars: int = FREE_REWOUND_CHARS) -> None:
+        """Prepare to count. `free_chars`: the characters that may be read again whatever the length of the message."""
+        self.free_chars = free_chars
         self.chars = 0
         self.rewound = 0
         self.copied = 0
@@ -93,7 +97,7 @@ class Budget:
     @property
     def may_rewind(self) -> bool:
         """Whether text may still be read again. A reader that is told no does without."""
-        if self.rewound <= FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.chars:
+        if self.rewound <= self.free_chars + REWOUND_PER_CHAR * self.chars:
             return True
         self.refusals += 1
         return False
@@ -101,7 +105,7 @@ class Budget:
     def count_rewound(self, chars: int) -> None:
         """Count characters that are read again. Raises `OutOfBudget` at twice what is allowed."""
         self.rewound += chars
-        if self.rewound > 2 * (FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.chars) + chars:
+        if self.rewound > 2 * (self.free_chars + REWOUND_PER_CHAR * self.chars) + chars:
             self.refusals += 1
             raise OutOfBudget
 
@@ -295,9 +299,10 @@ class Source:
 
     def _count_read(self) -> None:
         """Tell the budget how far the message has been read. What an inner source has was read before."""
-        if self._counted is not None and self.here > self._counted:
-            self.budget.chars += self.here - self._counted
-            self._counted = self.here
+        counted = self._counted
+        if counted is not None and (here := self._base + self.pos) > counted:
+            self.budget.chars += here - counted
+            self._counted = here
 
     def _take_kept(self, count: int) -> str:
         """Remove the last `count` characters of the text that is kept, and return them."""

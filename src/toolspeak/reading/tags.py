@@ -17,7 +17,7 @@ from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
 from toolspeak.reading.source import Reading, run_to_end
-from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.strings import BLANK_LOOKAHEAD_CHARS, BLANKS
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.coercion import coerce
 from toolspeak.values.spec import Schema
@@ -25,8 +25,8 @@ from toolspeak.values.validation import is_valid
 
 NAMESPACE = r"(?:[｜|]DSML[｜|]|\w+:)?"
 TAG = re.compile(
-    rf"<{NAMESPACE}(\w+)(?:[ \t]*=([^<>\n]*)|[ \t]((?:[^<>\n]|<\|\w+\|>)*))?"
-    r"(?:\s*>|(?<=\|>)(?=<\w+:parameter ))"
+    rf"<{NAMESPACE}(\w++)(?:[ \t]*+=([^<>\n]*+)|[ \t]((?:[^<>\n]|<\|\w++\|>)*+))?"
+    r"(?:\s*+>|(?<=\|>)(?=<\w++:parameter ))"
 )
 """A tag. Among its attributes a control token may stand that is no part of them, also in the place of the last `>`."""
 
@@ -37,13 +37,13 @@ NAMING_TAGS = (
 )
 NAME_ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
 PARAMETER = re.compile(
-    rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))\s*>"
+    rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*+=([^<>\n]*+)|[ \t]([^<>\n]*+))\s*+>"
 )
 KEY_PREFIXES = ("", "longcat_")
 """What the names of `<arg_key>` and `<arg_value>` begin with."""
 
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
-OPEN_TAG = re.compile(r"<[^>\n]*\s*")
+OPEN_TAG = re.compile(r"<[^>\n]*+\s*+")
 """A tag whose `>` may still come, without the stray tokens in it."""
 
 BLANKS_AND_MARKS = f"{string.whitespace}{SPACE_MARK}{LINE_MARK}"
@@ -356,12 +356,16 @@ class TagReader:
             source.pos += 1
 
     def _is_tag_at(self, offset: int) -> Reading[bool]:
-        """Whether a tag or the end of the message comes at `offset` from here, after any blanks."""
+        """Whether a tag or the end of the message comes at `offset` from here, after any blanks.
+
+        Many blanks count as the end, so that waiting is bounded; text after them is refused by those who read on.
+        """
         source = self.source
         while True:
-            rest = source.text[source.pos + offset :].lstrip(BLANKS_AND_MARKS)
-            if rest or source.ended:
-                return not rest or rest[0] == "<"
+            rest = source.text[source.pos + offset : source.pos + offset + BLANK_LOOKAHEAD_CHARS]
+            following = rest.lstrip(BLANKS_AND_MARKS)
+            if following or source.ended or len(rest) == BLANK_LOOKAHEAD_CHARS:
+                return not following or following[0] == "<"
             yield
 
     def finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
@@ -452,7 +456,7 @@ def _trim(text: str, *, is_closed: bool = True) -> str:
 CALL_SECTION = "<|open|>call "
 SEPARATOR = "<|sep|>"
 SECTION_OPENING = re.compile(r'<\|open\|>(\w+)((?:\s+\w+="[^"]*")*)\s*<\|sep\|>')
-ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+ATTRIBUTE = re.compile(r'(?<!\w)(\w++)="([^"]*+)"')
 
 MAX_OPENING_CHARS = 500
 """Characters after which the opening of a section is none if it is not complete."""
@@ -539,7 +543,7 @@ class SectionReader:
             yield
 
 
-INVOKE = re.compile(r"<invoke[ \t]+([^<>\n]*)>")
+INVOKE = re.compile(r"<invoke[ \t]++([^<>\n]*+)>")
 ELEMENT_OPENING = re.compile(r"<([^<>/\s=]+)>")
 
 MAX_ELEMENT_NESTING = 32

@@ -30,7 +30,7 @@ from toolspeak.values.validation import format_value
 PREFIX = "mcp:"
 """What a target begins with that names a server."""
 
-VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
 """A word that stands for an environment variable: `${NAME}`, or `${NAME:-default}`."""
 
 _VARIABLE_NAME = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")

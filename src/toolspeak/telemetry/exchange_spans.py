@@ -29,7 +29,6 @@ CLIENT_LEFT = 499
 """The status of an exchange whose client disconnected."""
 
 _TRACE_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
-_MODEL_IN_PATH = re.compile(r"(?<=/models/).+(?=:\w+\Z)")
 
 
 class TraceParent(NamedTuple):
@@ -50,6 +49,13 @@ def read_trace_parent(header: str) -> TraceParent | None:
     return None if match is None else TraceParent(match[1], match[2])
 
 
+def _hide_model(path: str) -> str:
+    """Return a path without the model in it: `/v1beta/models/{model}:generateContent`."""
+    before, models, rest = path.partition("/models/")
+    model, _, method = rest.rpartition(":")
+    return f"{before}{models}{{model}}:{method}" if model and method.isidentifier() else path
+
+
 def build_exchange_spans(
     report: Mapping[str, Any], parent: TraceParent | None = None, *, content: bool = False
 ) -> list[TraceSpan]:
@@ -60,7 +66,7 @@ def build_exchange_spans(
     request_id: str = report["id"]
     trace_id = make_trace_id(request_id) if parent is None else parent.trace_id
     start = 1000 * round(datetime.fromisoformat(report["time"]).timestamp() * 1e6)
-    route = _MODEL_IN_PATH.sub("{model}", report["path"])
+    route = _hide_model(report["path"])
     status: int = report["status"]
     root = TraceSpan(
         id=make_span_id(request_id, 0),

@@ -118,6 +118,9 @@ MIN_SEARCHED_CHARS = 20_000
 """Characters that are read again, for each character of a text and at least. A text that would need more, and has all
 words of a call, counts as one that holds the call: no honest text names a tool so often in the shape of a call."""
 
+SCANNED_PER_READ_CHAR = 8
+"""Characters in which something is looked for, in the work of reading one."""
+
 LOOKBEHIND_CHARS = 2_000
 """Characters before the name of a tool in which its call may begin."""
 
@@ -149,6 +152,9 @@ CODED_CHARS = re.compile(r"\\[ux]|&[#\w]")
 """The beginning of an escape that may stand for a letter."""
 
 ESCAPES = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/\\]))")
+LONG_REFERENCE = re.compile(r"&#\d{8,}+;?")
+"""The number of no character. It may have more digits than Python reads as a number."""
+
 ESCAPED_CHARS = {"n": "\n", "r": "\r", "t": "\t"}
 FENCE_END = re.compile(r"(?:`{3}|~{3})[ \t]{0,8}\Z")
 """The end of a fence, before its label."""
@@ -249,7 +255,7 @@ class QuotationFinder:
         def holds(source: _SourceText, *, inline: bool) -> bool:
             if not source.names(name):
                 return False
-            is_raw = raw is not None and source.holds_raw(name, raw, inline=inline)
+            is_raw = raw is not None and source.holds_raw(name, raw, budget, inline=inline)
             return is_raw or source.holds(key, name, words, size, budget, inline=inline)
 
         for quotation, source in self._foreign_sources(call.name):
@@ -360,7 +366,7 @@ class _SourceText:
         self._naming: dict[ToolName, tuple[str, ...]] = {}
         self._keys: dict[_Part, set[Key]] = {}
         self._refused: dict[_Part, Budget] = {}
-        self._places: dict[tuple[str, ToolName], list[Place]] = {}
+        self._places: dict[tuple[str, ToolName], list[tuple[Place, list[int]]]] = {}
         self._folded_variants: dict[str, FoldedText] = {}
 
     def names(self, tool: ToolName) -> tuple[str, ...]:
@@ -375,7 +381,9 @@ class _SourceText:
 
     def names_call(self, tool: ToolName) -> bool:
         """Whether the text names a tool in the shape of a call."""
-        return any(self._find_places(text, tool) for text in self.names(tool))
+        return any(
+            CALL_SHAPE.match(text, place.end) for text in self.names(tool) for place in self._fold(text).find(tool)
+        )
 
     def _fold(self, text: str) -> FoldedText:
         if text not in self._folded_variants:
@@ -405,15 +413,19 @@ class _SourceText:
             return not inline
         return any(self._holds_at_place(text, key, tool, size, budget, inline) for text in texts)
 
-    def holds_raw(self, tool: ToolName, words: Sequence[str], *, inline: bool) -> bool:
+    def holds_raw(self, tool: ToolName, words: Sequence[str], budget: Budget, *, inline: bool) -> bool:
         """Whether the words of a raw text follow a fence with the name of a tool.
 
         Args:
             tool: The name of the tool.
             words: The words of the text.
+            budget: What counts the work of the search.
             inline: What a text counts as that names the tool too often to be searched: one without the call, if set.
         """
         for variant in self.names(tool):
+            if not budget.may_rewind:
+                return not inline
+            budget.count_rewound(len(variant) // SCANNED_PER_READ_CHAR)
             text = QUOTE_MARKS.sub("", variant)
             words_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
             for place in self._fold(text).find(tool):
@@ -481,20 +493,33 @@ class _SourceText:
         self._keys[part] = keys
         return keys
 
-    def _find_places(self, text: str, tool: ToolName) -> list[Place]:
-        """Return where a text names a tool in the shape of a call."""
+    def _find_places(self, text: str, tool: ToolName, budget: Budget) -> list[tuple[Place, list[int]]] | None:
+        """Return where a text names a tool in the shape of a call, and where each call may begin.
+
+        None if that is too much work.
+        """
         if (text, tool) not in self._places:
-            names = self._fold(text).find(tool)
-            self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end)]
+            found: list[tuple[Place, list[int]]] = []
+            for name in self._fold(text).find(tool):
+                if CALL_SHAPE.match(text, name.end):
+                    if not budget.may_rewind:
+                        return None
+                    budget.count_rewound(LOOKBEHIND_CHARS // SCANNED_PER_READ_CHAR)
+                    found.append((name, list(_find_starts(text, name.start))))
+            self._places[text, tool] = found
+        budget.count_rewound(4 * len(self._places[text, tool]))
         return self._places[text, tool]
 
     def _holds_at_place(self, text: str, key: Key, tool: ToolName, size: int, budget: Budget, inline: bool) -> bool:
+        places = self._find_places(text, tool, budget) if budget.may_rewind else None
+        if places is None:
+            return not inline
         ends: dict[int, int] = {}  # of what is read again, by its start
         spans: list[tuple[int, int]] = []
         chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
-        for place in self._find_places(text, tool):
+        for place, starts in places:
             end = place.end + size
-            for start in _find_starts(text, place.start):
+            for start in starts:
                 chars_left -= end - ends.get(start, start)
                 ends[start] = end
             if inline or _stands_alone(text, place.start):

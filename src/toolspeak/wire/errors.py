@@ -38,7 +38,7 @@ _STATUS_WORDS = {401: "auth", 402: "billing quota", 403: "permission", 404: "not
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded"  # codes: OpenAI and others, llama.cpp
     r"|maximum (?:context|prompt|model) length|max(?:imum)? context length"  # OpenAI, vLLM, Mistral, xAI, Ollama
-    r"|(?:exceeds?|longer than|larger than|only|reached|overflow\w*)\b.{0,60}\bcontext (?:length|size|window|limit)"
+    r"|(?:exceeds?|longer than|larger than|only|reached|overflow\w{0,8})\b.{0,60}\bcontext (?:length|size|window|limit)"
     r"|context (?:length|size|window|limit)\b.{0,60}\b(?:exceeded|is only|of only|not enough|reached)"  # LM Studio
     r"|greater than the context length"  # LM Studio
     r"|(?:prompt|input) (?:is )?too long"  # Anthropic, Bedrock, Ollama, Fireworks
@@ -50,7 +50,7 @@ _OVERFLOW = re.compile(
 )
 """The words in which servers report that a conversation does not fit into the context of the model."""
 
-_HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_HTML_MARKUP = re.compile(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*+>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
 
 
 def build_error(error: Any) -> ModelError:

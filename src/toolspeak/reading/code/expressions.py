@@ -14,7 +14,7 @@ from toolspeak.reading.code.layout import HINT, UNSUPPORTED, BodyReader, CodeRul
 from toolspeak.reading.code.syntax import Expression
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import StringReader
+from toolspeak.reading.strings import BLANK_LOOKAHEAD_CHARS, StringReader
 from toolspeak.reading.values import LITERALS, BracketReader, parse_number
 
 STRING_PREFIX = re.compile(r"[rRbBuUfF]{1,2}")
@@ -548,12 +548,14 @@ class ExpressionReader:
         return found is not None
 
     def _skip_to_chained_line(self) -> Reading[bool]:
-        """Skip to the next line if it begins with a dot and a name; whether it does."""
+        """Skip to the next line if it begins with a dot and a name, after some blanks at most; whether it does."""
         source = self._source
         offset = 1
         while True:
             while source.pos + offset < len(source.text) and source.text[source.pos + offset].isspace():
                 offset += 1
+                if offset > BLANK_LOOKAHEAD_CHARS:
+                    return False
             if source.pos + offset + 1 < len(source.text) or source.ended:
                 break
             if source.pos + offset < len(source.text) and source.text[source.pos + offset] != ".":

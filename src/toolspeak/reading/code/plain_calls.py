@@ -29,7 +29,7 @@ CALL = re.compile(
 )
 """A call; its arguments are an object, keywords, or none."""
 
-ARGUMENT = re.compile(rf"""["]?({_KEY})["]? ?[:=] ?({_VALUE})""", re.ASCII)
+ARGUMENT = re.compile(rf"""(?<!\w)["]?({_KEY}+)["]? ?[:=] ?({_VALUE})""", re.ASCII)
 
 OPEN_LINE = re.compile(rf"{BLANKS.pattern}{_KEY}(?:\([^\n`<]*)?", re.ASCII)
 """The beginning of a line that may become a call."""
