@@ -9,7 +9,11 @@ many processes, drive a browser or a terminal, or wait for real limits.
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.cases import RUNS_ALL
@@ -37,3 +41,11 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("toolspeak")
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder that every user can enter. That of `tmp_path` is below one that only its owner may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name).resolve()

@@ -112,16 +112,14 @@ def test_why_explains_how_calls_were_read(folder: Path, server: Server):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("way", ["file", "link"])
 def test_what_is_typed_goes_to_no_file_that_another_user_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    reachable: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ):
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(0o755)
-    monkeypatch.setenv("TOOLSPEAK_CACHE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("TOOLSPEAK_CACHE_FOLDER", str(reachable))
     assert isinstance(_open_history(), FileHistory)
-    planted = tmp_path / "history"
+    planted = reachable / "history"
     planted.unlink()
     if way == "link":
-        (tmp_path / "other").touch()
+        (reachable / "other").touch()
         planted.symlink_to("other")
     else:
         planted.touch()

@@ -233,16 +233,14 @@ def test_the_file_and_its_folder_are_for_their_owner_alone(path: Path):
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("name", ["log.sqlite", "log.sqlite-wal", "log.sqlite-journal", "."])
-def test_a_log_that_another_user_made_is_not_used(tmp_path: Path, name: str) -> None:
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(0o755)
-    (tmp_path / "data").mkdir()
-    planted = tmp_path / "data" / name
+def test_a_log_that_another_user_made_is_not_used(reachable: Path, name: str) -> None:
+    (reachable / "data").mkdir()
+    planted = reachable / "data" / name
     if name != ".":
         planted.touch(0o666)
     os.chown(planted, 41002, 41002)
     with pytest.raises(UsageError, match="belongs to another user"):
-        ConversationStore(tmp_path / "data" / "log.sqlite")
+        ConversationStore(reachable / "data" / "log.sqlite")
 
 
 def test_a_file_of_schema_1_is_read(path: Path):

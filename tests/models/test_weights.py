@@ -232,11 +232,9 @@ def test_a_record_that_another_user_wrote_is_not_believed(hub: FakeHub, tmp_path
     "only owners rename in a folder above": ("", 0o1777, 0, True),
 })  # fmt: skip
 def test_weights_that_another_user_could_change_are_not_used(
-    tmp_path_factory: pytest.TempPathFactory, place: str, mode: int, owner: int, is_used: bool
+    reachable: Path, place: str, mode: int, owner: int, is_used: bool
 ):
-    base = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
-    for above in (base.parent, base.parent.parent):  # nothing is out of reach because nobody may enter a folder above
-        above.chmod(0o755)
+    base = Path(tempfile.mkdtemp(dir=reachable))
     (base / "models").mkdir()
     path = base / "models" / "small.gguf"
     path.write_bytes(DATA)
@@ -250,20 +248,18 @@ def test_weights_that_another_user_could_change_are_not_used(
 
 
 @as_root
-def test_links_to_weights_are_followed_and_each_is_checked(tmp_path: Path):
+def test_links_to_weights_are_followed_and_each_is_checked(reachable: Path):
     for folder in ("own", "shared", "models"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "own" / "file").write_bytes(DATA)
-    (tmp_path / "shared" / "link").symlink_to("../own/file")
-    (tmp_path / "models" / "small.gguf").symlink_to(tmp_path / "shared" / "link")
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(0o755)
-    assert find_weights(SMALL, tmp_path / "models") is not None
-    give(tmp_path / "shared" / "link")
-    assert find_weights(SMALL, tmp_path / "models") is None
-    give(tmp_path / "shared" / "link", 0)
-    (tmp_path / "shared").chmod(0o777)
-    assert find_weights(SMALL, tmp_path / "models") is None
+        (reachable / folder).mkdir()
+    (reachable / "own" / "file").write_bytes(DATA)
+    (reachable / "shared" / "link").symlink_to("../own/file")
+    (reachable / "models" / "small.gguf").symlink_to(reachable / "shared" / "link")
+    assert find_weights(SMALL, reachable / "models") is not None
+    give(reachable / "shared" / "link")
+    assert find_weights(SMALL, reachable / "models") is None
+    give(reachable / "shared" / "link", 0)
+    (reachable / "shared").chmod(0o777)
+    assert find_weights(SMALL, reachable / "models") is None
 
 
 @as_root
@@ -278,12 +274,10 @@ def test_nothing_is_downloaded_to_a_folder_of_another_user(hub: FakeHub, tmp_pat
     assert hub.asked == []
 
 
-def test_a_folder_that_is_created_is_safe_whatever_the_umask(hub: FakeHub, tmp_path: Path):
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(0o755)
+def test_a_folder_that_is_created_is_safe_whatever_the_umask(hub: FakeHub, reachable: Path):
     before = os.umask(0)
     try:
-        path = pulled(tmp_path / "new" / "models", hub.environ)
+        path = pulled(reachable / "new" / "models", hub.environ)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.parent.stat().st_mode) == stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o755

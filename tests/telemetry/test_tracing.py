@@ -54,7 +54,7 @@ def refuse(call: ToolCall) -> str:
 
 
 def scripted(*lines: Any, name: str = "openai:gpt-5.1", **options: Any) -> ScriptedModel:
-    return ScriptedModel(lines, name=name, **options)
+    return ScriptedModel(lines, name=name, on_tool_error="tell", **options)
 
 
 async def run(agent: Agent[Any], record: Recorded, **options: Any) -> Outcome[Any] | None:
