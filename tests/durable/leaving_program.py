@@ -10,7 +10,7 @@ from toolspeak.testing import ScriptedModel, calls, says
 @tool(effect="idempotent")
 def leave() -> str:
     """End the process, if it drives this run only."""
-    if "isolated_run" in (sys.modules["__main__"].__file__ or ""):
+    if "isolated_run" in (getattr(sys.modules["__main__"], "__file__", None) or ""):
         os._exit(0)
     return "left"
 
