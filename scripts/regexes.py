@@ -40,6 +40,7 @@ ALLOWED = {
     "dialects/tool_index.py:_WORD": "what its first form leaves, its third takes: a run of capitals is read once",
     "gateway/guard.py:_JSON_MARK": "a string always matches: it ends at a quote or at the end of the text",
     "gateway/passthrough.py:_CHANGING_VALUE": "searched in lines of at most MAX_VOLATILE_CHARS",
+    "page/key_forms.py:ADDRESS": "a user and a password have at most 256 characters each",
     "settings/server_targets.py:VARIABLE": "a default has at most 1,000 characters",
     "wire/errors.py:_HTML_MARKUP": "a tag is looked for up to the next of its kind",
 }
@@ -526,11 +527,11 @@ def find_uses(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
     aliases: list[tuple[str, str]] = []
     for tree in trees:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
-                values = node.func.value
+            if isinstance(node, ast.Attribute) and node.attr in METHODS:  # called, or given to `map` and its like
+                values = node.value
                 options = [values.body, values.orelse] if isinstance(values, ast.IfExp) else [values]
                 for each in options:
-                    uses.setdefault(_name_of(each), set()).add(node.func.attr)
+                    uses.setdefault(_name_of(each), set()).add(node.attr)
             elif isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 parts = [node.value.body, node.value.orelse] if isinstance(node.value, ast.IfExp) else [node.value]

@@ -79,13 +79,14 @@ FILE = r"""
 import re
 SIGN = "="
 NAME = re.compile(rf"\s*(\w+)\s*\s*{SIGN}")
+WHOLE = re.compile(r"[ab]*b")
 BY_QUOTE = {quote: re.compile(rf"<{quote}[^>]*>") for quote in "ab"}
 
 def find(text, own):
     pattern = BY_QUOTE["a"] if own else NAME
     re.sub(r"\s+$", "", text)
     re.match(r"\s+", text)
-    return pattern.search(text)
+    return pattern.search(text) or all(map(WHOLE.fullmatch, text))
 """
 
 
@@ -97,19 +98,20 @@ def test_expressions_of_a_file_are_found_with_their_lines_and_the_ways_they_are_
     monkeypatch.syspath_prepend(str(package.parent))
     tree = ast.parse(FILE)
     uses = regexes.find_uses([tree])
-    assert (uses["NAME"], uses["BY_QUOTE"]) == ({"search"}, {"search"})
+    assert (uses["NAME"], uses["BY_QUOTE"], uses["WHOLE"]) == ({"search"}, {"search"}, {"fullmatch"})
     found = regexes.find_expressions(package / "sample.py", tree, root=tmp_path)
     lines = {each.line: (each.name, each.method, each.pattern) for each in found}
     assert lines == {
         4: ("NAME", "compile", r"\s*(\w+)\s*\s*="),
-        5: ("BY_QUOTE", "compile", f"<{regexes.UNKNOWN}[^>]*>"),
-        9: ("", "sub", r"\s+$"),
-        10: ("", "match", r"\s+"),
+        5: ("WHOLE", "compile", "[ab]*b"),
+        6: ("BY_QUOTE", "compile", f"<{regexes.UNKNOWN}[^>]*>"),
+        10: ("", "sub", r"\s+$"),
+        11: ("", "match", r"\s+"),
     }
     bad = [
         line for line, (name, method, pattern) in lines.items() if regexes.check(pattern, 0, uses.get(name) or {method})
     ]
-    assert bad == [4, 5, 9]
+    assert bad == [4, 6, 10]
 
 
 ATOMS = ["a", "b", "[ab]", r"\w", ".", " "]

@@ -19,6 +19,7 @@ from toolspeak.settings.project_file import find_project
 from toolspeak.settings.resolver import (
     MAX_FILE_BYTES,
     MAX_FRAGMENTS,
+    MAX_NAMES,
     MAX_SEARCHED_BYTES,
     MAX_TOOL_FILES,
     Listing,
@@ -62,6 +63,9 @@ def python_projects(draw: st.DrawFn) -> tuple[dict[str, str], bool]:
                 f"import {name} as other",
                 f"from {parent} import {leaf}" if parent else f"from {leaf} import *",
                 f"def later():\n    import {name}\nlater()",
+                f"import {name.replace('.', ' . ')}",
+                f"import\f{name}",
+                f"'from x import ('\nimport {name}\n')'",
                 f"try:\n    import {name}\nexcept ImportError:\n    raise",
                 f"import importlib\nimportlib.import_module({name!r})",
                 f"__import__({name!r})",
@@ -71,6 +75,8 @@ def python_projects(draw: st.DrawFn) -> tuple[dict[str, str], bool]:
                 ways += [
                     f"from . import {leaf}",
                     f"from .{leaf} import *",
+                    f"from.{leaf} import *",
+                    f"from . import(  # (\n    {leaf}  # )\n)",
                     f"import importlib\nimportlib.import_module('.{leaf}', __package__)",
                 ]
             if not folder:
@@ -337,6 +343,21 @@ def test_the_work_is_bounded(tmp_path: Path):
     assert fingerprint_of(tmp_path, "t.py", "mcp.json") != listing.fingerprint()
     write_server(tmp_path, command="make", args=["x "] * (MAX_FRAGMENTS + 1))
     assert not list_code([str(tmp_path / "mcp.json")], "here", project=tmp_path).is_complete
+
+
+@each_case(
+    "source",
+    {
+        "lists in lists": "# from a import (\n" * 2000,
+        "lists in a line": "from a import (#" * 2000,
+        "many names": f"from .a import {','.join(map('n{}'.format, range(MAX_NAMES)))}",
+    },
+)
+def test_imports_that_are_longer_than_their_source_count_as_any_import(tmp_path: Path, source: str):
+    """Reading each list of names to its end would take a time that grows with the square of the source."""
+    write_files(tmp_path, "other.py")
+    (tmp_path / "t.py").write_text(source)
+    assert tmp_path / "other.py" in list_code([str(tmp_path / "t.py")], "here", project=tmp_path).named
 
 
 def test_weights_count_when_they_are_replaced(tmp_path: Path):

@@ -47,7 +47,7 @@ VISITS_PER_STEP = 200
 MAX_GROUPS = 200
 """The most groups and classes within one another."""
 
-_COUNT = re.compile(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}")
+_COUNT = re.compile(r"\{\s*+(\d*+)\s*+(,?)\s*+(\d*+)\s*+\}")
 _LONG_ESCAPE = re.compile(r"\\(?:[xuU]\{[^{}]*\}|[pP]\{[^{}]*\}|[pP].|b\{[a-z-]+\})", re.DOTALL)
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]*([ix])")
 

@@ -10,7 +10,7 @@ from toolspeak.values.address import hide_secrets
 
 MAX_REASON_CHARS = 500
 
-_ADDRESS = re.compile(r"https?://[^\s'\"<>]+(?<![.,;:])")  # what ends a sentence is none of it
+_ADDRESS = re.compile(r"https?://(?:[.,;:]*+[^\s'\"<>.,;:]++)++")  # what ends a sentence is none of it
 
 
 @dataclass(slots=True)

@@ -25,12 +25,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 
 from toolspeak.settings.files import Environ, exists, is_file, is_folder
 from toolspeak.settings.server_targets import (
     CODE_SUFFIXES,
     FRAGMENT,
     IMPORTABLE_SUFFIXES,
+    MAX_PATH_CHARS,
     PREFIX,
     ServerEntry,
     expand_variables,
@@ -81,14 +83,15 @@ _COMPUTED_IMPORT = re.compile(
 _PROGRAM_START = re.compile(r"\b(?:subprocess|Popen|system|popen|create_subprocess_exec|CDLL|LoadLibrary|exec|eval)\b")
 """What may start programs, or run texts. Then every file that one of the file's texts names counts."""
 
+_NAME = r"\w.\x80-\U0010ffff"  # \w has not all that Python takes for a letter
 _FROM_IMPORT = re.compile(
-    r"\bfrom[ \t]++(\.++(?=import\b)|[\w.]++)[ \t]*+(?<!\w)import\b[ \t]*+"
-    r"(\((?:[^()#]++|#[^\n]*+)*+\)|[^\n;#]*+)"
+    rf"(?<![{_NAME}])from(?:[ \t]++|(?=\.))(\.++(?=import\b)|[{_NAME}]++)[ \t]*+(?<!\w)import\b[ \t]*+([{_NAME}, \t]*+)"
 )
-_IMPORT = re.compile(r"(?<![\w.])import[ \t]++([\w., \t]*+)")
-_DOTTED = re.compile(r"[\w.]+")
+_NAME_LIST = re.compile(r"\((?:[^()#]++|#[^\n]*+)*+")
+_IMPORT = re.compile(rf"(?<![\w.])import[ \t]++([{_NAME}, \t]*+)")
+_DOTTED = re.compile(rf"[{_NAME}]+")
+_SPACED_DOTS = re.compile(r"(?<![ \t])[ \t]*+\.[. \t]*+")
 _TEXT = re.compile(r"['\"]([^\n'\"\\]{1,255}+)(?=['\"])")
-_MODULE_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _NO_VARIABLES: Environ = {}
 
 
@@ -559,22 +562,53 @@ class _ImportReader:
     def __init__(self, content: bytes) -> None:
         self.names: dict[str, None] = {}
         self.relative_names: dict[tuple[int, str], None] = {}
-        source = content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\\\n", " ")
-        rest = _FROM_IMPORT.sub(self._add_import, source)
+        source = content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        code = source.replace("\f", " ").replace("\\\n", " ")
+        code = _SPACED_DOTS.sub(lambda found: "." * found[0].count("."), code)
+        self._chars_to_read = len(code)
+        rest = _FROM_IMPORT.sub(self._add_import, code)
         for found in _IMPORT.findall(rest):
-            self.names |= dict.fromkeys(name for name in _DOTTED.findall(found) if name != "as")
+            self.names |= dict.fromkeys(_read_names(found))
         self.texts = dict.fromkeys(_TEXT.findall(source))
-        self.names |= dict.fromkeys(name for text in self.texts if _MODULE_NAME.fullmatch(name := text.strip(".")))
-        self.is_computed = _COMPUTED_IMPORT.search(rest) is not None
-        self.starts_programs = _PROGRAM_START.search(source) is not None
+        self.names |= dict.fromkeys(name for text in self.texts if _is_module_name(name := text.strip(".")))
+        is_read = self._chars_to_read >= 0
+        self.is_computed = not is_read or _COMPUTED_IMPORT.search(rest) is not None
+        self.starts_programs = not is_read or _PROGRAM_START.search(source) is not None
 
     def _add_import(self, found: "re.Match[str]") -> str:
-        module = found[1].lstrip(".")
-        level = len(found[1]) - len(module)
-        words = [word for word in _DOTTED.findall(found[2]) if word != "as"]
-        for name in (module, *(f"{module}.{word}" if module else word for word in words)):
+        if len(found[1]) > MAX_PATH_CHARS:  # no file has such a name
+            return " "
+        module = normalize("NFKC", found[1].lstrip("."))
+        level = len(found[1]) - len(found[1].lstrip("."))
+        words = _read_names(found[2] or self._read_list(found.string, found.end()))
+        for word in ("", *words):
+            name = f"{module}.{word}" if module and word else module or word
+            if len(self.names) + len(self.relative_names) >= MAX_NAMES:
+                self._chars_to_read = -1
+                break
             if level:
                 self.relative_names[level, name] = None
             elif name:
                 self.names[name] = None
-        return ""
+        return " "
+
+    def _read_list(self, code: str, start: int) -> str:
+        """Return a list of names in brackets. It stays in the code: the import before it may be part of a text only.
+
+        Lists of real code have no place in common, so that all of them are shorter than the code. Where they are not,
+        the rest is not read, and the file counts as importing anything.
+        """
+        found = _NAME_LIST.match(code, start, start + max(self._chars_to_read, 0) + 1)
+        if found is None:
+            return ""
+        self._chars_to_read -= len(found[0])
+        return found[0]
+
+
+def _read_names(text: str) -> list[str]:
+    """Return the names in an import statement, as Python normalises them."""
+    return [word for word in _DOTTED.findall(normalize("NFKC", text)) if word != "as"]
+
+
+def _is_module_name(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))

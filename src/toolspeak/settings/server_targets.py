@@ -56,7 +56,7 @@ FRAGMENT = re.compile(r"[^\s'\"`;|&<>(){}\[\],=]+")
 MAX_PATH_CHARS = 4096
 
 _KEY_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
-_SCHEME = re.compile(r"\s*(?:bearer|basic)?\s*", re.IGNORECASE)
+_KEY_SCHEME = re.compile(r"\s*+(?:bearer|basic)?\s*+", re.IGNORECASE)
 
 
 @frozen
@@ -290,7 +290,7 @@ def _has_key(word: str, after: str, folder: Path) -> bool:
     if _KEY_NAME.search(name):
         if not values and word.startswith("-") and not after.startswith("-"):
             value = after
-        if _SCHEME.sub("", _strip_variables(value), count=1):
+        if _KEY_SCHEME.sub("", _strip_variables(value), count=1):
             return True
     return LONG_CODE.search(_strip_variables(word)) is not None
 
@@ -412,7 +412,9 @@ def _find_installed(words: Sequence[str], folder: Path) -> list[Path]:
     """Return what `npx` and its like take from a folder instead of the registry."""
     places = [folder / name for name in (".npmrc", "bunfig.toml", "uv.toml")]
     for word in words[1:]:
-        name = re.sub(r"(?<=.)@[^/]*$", "", word.rpartition("=")[2])
+        name = word.rpartition("=")[2]
+        version = name.find("@", max(name.rfind("/") + 1, 1))  # the first @ may begin a scope
+        name = name if version < 0 else name[:version]
         if re.fullmatch(r"[@\w./-]{1,214}", name) and not name.startswith((".", "/", "-")) and ".." not in name:
             modules = folder / "node_modules"
             places += [modules / name, modules / ".bin" / name.rpartition("/")[2]]
