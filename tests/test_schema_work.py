@@ -155,6 +155,7 @@ WRAPPERS: dict[str, Callable[[Json], Json]] = {
     "allOf": lambda inner: {"allOf": [inner, {"description": "D. E."}]},
     "nullable": lambda inner: in_object({"anyOf": [inner, {"type": "null"}], "default": None}),
     "not": lambda inner: {"not": inner, "contains": {"type": "string"}},
+    "definitions": lambda inner: in_object({"type": "string"}, definitions={"d": inner}),
     "default": lambda inner: {**inner, "default": [[1]], "description": "One. Two.\n\nThree."},
 }
 

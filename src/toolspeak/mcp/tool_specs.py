@@ -211,16 +211,25 @@ def _fit(about: str, parameters: Schema, returns: Schema | None) -> tuple[str, S
     parameters. The server checks what is no longer checked here.
     """
     said = _measure(parameters) + _measure(returns)
-    for cut in _CUTS:
+    fitting: dict[int, tuple[str, Schema, Schema | None]] = {}
+
+    def fits(index: int) -> bool:
+        cut = _CUTS[index]
         fitted = _cut_schema(parameters, cut)
         result = None if returns is None or not cut.text_chars else _cut_schema(returns, cut)
         shown = _measure(fitted) + _measure(result)
         description = clean_text(about)
-        if cut is not _CUTS[0]:
+        if index > 0:
             note = f"(The server says more of this tool: {shown:,} of {said:,} characters of its schemas are shown.)"
             description = f"{description}\n\n{note}".lstrip()
         if len(description) + shown <= MAX_TOOL_CHARS:
-            return description, fitted, result
+            fitting[index] = description, fitted, result
+        return index in fitting
+
+    # Most schemas fit whole. Each cut leaves less than those before, so few of them are tried for a large one.
+    first = 0 if fits(0) else bisect_left(range(len(_CUTS)), True, lo=1, key=fits)
+    if first in fitting:
+        return fitting[first]
     raise UsageError(
         f"its schema has {said:,} characters, and cannot be cut to the {MAX_TOOL_CHARS:,} that are allowed"
     )
@@ -247,48 +256,36 @@ def _check_schema(schema: Any) -> Schema:
     return given
 
 
-def _map(schema: Schema, change: Callable[[Schema], Any]) -> dict[str, Any]:
-    """Apply `change` to each schema directly inside a schema, in the definitions of older schemas as well."""
-    result = map_subschemas(schema, change)
-    if isinstance(older := result.get("definitions"), dict):
-        named = cast("dict[str, Any]", older).items()
-        result["definitions"] = {
-            name: change(cast("Schema", sub)) if isinstance(sub, dict) else sub for name, sub in named
-        }
-    return result
-
-
-def _cut_schema(schema: Schema, cut: _Cut) -> Schema:
-    """Return a schema with its texts cleaned and cut. A schema that needs neither is returned as it is."""
-    if not cut.levels:
+def _cut_schema(schema: Schema, cut: _Cut, level: int = 0) -> Schema:
+    """Return a schema, `level` levels inside the whole, with its texts cleaned and cut."""
+    if level == cut.levels:
         return {key: schema[key] for key in ("type", "$ref") if key in schema}
-    inner = _Cut(cut.text_chars, cut.keyword_chars, cut.levels - 1)
     result: dict[str, Any] = {}
-    for key, value in _map(schema, lambda sub: _cut_schema(sub, inner)).items():
-        if key in _ANNOTATIONS and isinstance(value, str):
+    for key, value in map_subschemas(schema, lambda sub: _cut_schema(sub, cut, level + 1)).items():
+        if key in SCHEMA_KEYWORDS or key in _NAMES:
+            result[key] = value
+        elif key in _ANNOTATIONS and isinstance(value, str):
             text = clean_text(value, cut.text_chars).replace('"""', "'''")  # a notation may put it into a docstring
             if text or not value:
                 result[key] = text
-        elif key in SCHEMA_KEYWORDS or key == "definitions" or key in _NAMES:
-            result[key] = value
         else:
             is_choice = key in _CHOICES
             fits = _measure(value) <= max(cut.keyword_chars, _MIN_CHOICE_CHARS if is_choice else 0)
             is_one_line = key in _VALUES or not isinstance(value, str) or not _CONTROLS.search(value)
             if fits and is_one_line and (is_choice or not _has_text({key: value}, _is_hidden)):
                 result[key] = value
-    return schema if result == schema else result
+    return result
 
 
 def _drop_annotations(schema: Schema) -> dict[str, Any]:
-    kept = _map(schema, _drop_annotations)
+    kept = map_subschemas(schema, _drop_annotations)
     return {key: value for key, value in kept.items() if key not in _ANNOTATIONS or not isinstance(value, str)}
 
 
 def _keep(schema: Schema, keywords: Sequence[str]) -> dict[str, Any]:
     """Return a schema with nothing but its inner schemas and some keywords."""
-    kept = _map(schema, lambda sub: _keep(sub, keywords))
-    return {key: kept[key] for key in kept if key in SCHEMA_KEYWORDS or key == "definitions" or key in keywords}
+    kept = map_subschemas(schema, lambda sub: _keep(sub, keywords))
+    return {key: kept[key] for key in kept if key in SCHEMA_KEYWORDS or key in keywords}
 
 
 def _has_text(value: Any, test: Callable[[str], bool]) -> bool:
