@@ -114,11 +114,12 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
+# It needs the source of toolspeak and no other package, so that nothing is installed for it.
 adapter-data: OUT ?= training/out
-adapter-data: setup ## write what an adapter is trained on and measured with, to OUT; QUESTIONS=… MEASURE=… take files of yours
-	$(BIN)/python training pairs $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+adapter-data: ## write what an adapter is trained on and measured with, to OUT; QUESTIONS=… MEASURE=… take files of yours
+	PYTHONPATH=src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
 	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
-	@echo 'then here: $(BIN)/toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
+	@echo 'then here: toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolspeak.run import Agent as Agent
     from toolspeak.run import AsyncStream as AsyncStream
     from toolspeak.run import Chain as Chain
+    from toolspeak.run import Chat as Chat
     from toolspeak.run import Stream as Stream
     from toolspeak.run import previous as previous
     from toolspeak.tools import Context as Context
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "models": "Model RetryPolicy Sampling connect",
-    "run": "Agent AsyncStream Chain Stream previous",
+    "run": "Agent AsyncStream Chain Chat Stream previous",
     "tools": "Context Tool Toolbox discover tool",
     "values.attachments": "file image",
     "values.errors": (

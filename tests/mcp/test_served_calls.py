@@ -9,7 +9,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp import types
-from toolspeak import Context, UsageError, discover
+from toolspeak import Context, ToolCall, UsageError, discover, tool
 from toolspeak.mcp.served_tools import CallGate, ProgressSender, ToolServer, TooManyCalls, format_question
 
 from .connecting import OFFICE, eras, in_process, talk, text_of
@@ -192,6 +192,44 @@ def test_without_anybody_to_ask_a_call_that_needs_approval_is_refused(era: str):
     for rule, is_run in (("always", True), ("never", False)):
         server = ToolServer(discover(OFFICE), approve=rule)
         assert call(era, "burn", {"papers": 3}, server=server).is_error is not is_run
+
+
+@eras
+def test_the_rule_of_a_tool_says_which_calls_need_approval(era: str):
+    asked: list[str] = []
+
+    async def answer(context: Any, question: Any) -> types.ElicitResult:
+        asked.append(question.message)
+        return types.ElicitResult(action="decline")
+
+    def is_large(call: ToolCall, context: Context[int]) -> bool:
+        if call.arguments["amount"] < 0:
+            raise ValueError("an amount is above 0")
+        return call.arguments["amount"] > context.deps
+
+    @tool(approve=is_large)
+    def pay(amount: int = 50) -> str:
+        """Pay an amount."""
+        return f"paid {amount}"
+
+    def try_amounts(**options: Any) -> list[str]:
+        arguments: list[dict[str, Any]] = [{"amount": "99"}, {}, {"amount": 101}, {"amount": "x"}, {"amount": -1}]
+        return [text_of(call(era, "pay", each, **options)).split("\n")[0] for each in arguments]
+
+    said = [
+        "paid 99",
+        "paid 50",
+        "pay was not run: the user did not approve it.",
+        "The arguments of pay are not valid:",
+    ]
+    failed = "pay was not run: its approve= function failed: an amount is above 0"
+    assert try_amounts(server=ToolServer([pay], deps=100), elicitation_callback=answer) == [*said, failed]
+    assert asked == ['Run pay with {"amount": 101}?']
+    said[2] = (
+        "pay was not run: it needs approval, and there is nobody here to ask. The owner of this server can let it run "
+        "with --approve always."
+    )
+    assert try_amounts(server=ToolServer([pay], deps=100, approve="never")) == [*said, failed]
 
 
 # Deps and wrong options

@@ -1,6 +1,8 @@
 """A conversation takes every option that a run takes, in all four ways to run."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from toolspeak.models import Request
 from toolspeak.run import Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import Context, tool
+from toolspeak.values import codec
 from toolspeak.values.errors import ModelError, ProviderError, RunPaused, UsageError
 from toolspeak.values.events import Fact
 from toolspeak.values.limits import Limits
@@ -260,3 +263,88 @@ def test_a_paused_run_does_not_keep_the_conversation_busy():
     with pytest.raises(RunPaused) as paused:
         chat.run("Send.")
     assert chat.resume(paused.value.facts, approvals={paused.value.calls[0].id: True}).text == "Done."
+
+
+def answer_at_length(request: Request) -> ScriptedReply:
+    wants_summary = request.shown.messages[-1].text.startswith("Summarize")
+    return says("They talk about tea.") if wants_summary else says("Tea is a drink. " * 20)
+
+
+def count_summaries(model: ScriptedModel) -> int:
+    return sum(request.shown.messages[-1].text.startswith("Summarize") for request in model.requests)
+
+
+def test_a_saved_conversation_keeps_its_summary():
+    model = ScriptedModel([answer_at_length] * 80)
+    agent = Agent(model, system="Be kind.", limits=Limits(context=2000))
+    saved: str | None = None
+    for number in range(40):  # 40 requests to a web server, each of which loads the conversation
+        chat = Chat.load(agent, saved)
+        chat.run(f"Question {number}: " + "why is tea good? " * 5)
+        saved = chat.save()
+    assert len(chat.messages) == 81
+    assert count_summaries(model) == 4  # the messages alone make it 28
+
+
+@pytest.mark.parametrize("keep", ["text", "bytes", "file"])
+def test_a_conversation_is_saved_and_loaded(keep: str, tmp_path: Path):
+    agent = Agent(ScriptedModel([answer_at_length] * 40), system="Be kind.", limits=Limits(context=2000))
+    chat = agent.chat()
+    for _ in range(15):
+        chat.run("Why is tea good? " * 5)
+    path = tmp_path / "chats" / "ada.jsonl"
+    text = chat.save(path if keep == "file" else None)
+    loaded = Chat.load(agent, {"text": text, "bytes": text.encode(), "file": path}[keep])
+    assert chat.compacted is not None
+    assert (loaded.messages, loaded.compacted, loaded.save()) == (chat.messages, chat.compacted, text)
+    assert not path.parent.exists() or [each.name for each in path.parent.iterdir()] == ["ada.jsonl"]
+
+
+def test_a_loaded_conversation_keeps_its_dialect():
+    model = ScriptedModel([says("One."), says("Two.")], dialect="python")
+    chat = Agent(model).chat()
+    chat.run("Next.")
+    other = Agent(ScriptedModel([says("One."), says("Two.")], dialect="json"))
+    assert next(iter(Chat.load(other, chat.save()).run("Next.").facts)).dialect == "python"  # type: ignore[union-attr]
+    assert next(iter(other.chat(chat.messages).run("Next.").facts)).dialect == "json"  # type: ignore[union-attr]
+
+
+def test_an_empty_conversation_and_saved_messages_are_loaded():
+    agent = Agent(ScriptedModel([says("One.")]))
+    for saved in (None, "", b"", agent.chat().save()):
+        assert Chat.load(agent, saved).run("Next.").text == "One."
+    messages = (user("Before."),)
+    assert Chat.load(agent, codec.dump_messages(messages)).messages == messages
+
+
+def test_a_paused_run_is_resumed_in_a_loaded_conversation():
+    agent = Agent(ScriptedModel(LAUNCH), [launch])
+    chat = agent.chat()
+    chat.run("Hello.")
+    paused = pause(chat)
+    loaded = Chat.load(agent, chat.save())
+    assert resume(loaded, "run", paused).text == "It flies."
+    assert Chat.load(agent, loaded.save()).run("Where to?").text == "To Oslo."
+
+
+def test_what_is_no_saved_conversation_is_refused_with_words(tmp_path: Path):
+    agent = Agent(ScriptedModel([answer_at_length] * 40), limits=Limits(context=2000))
+    chat = agent.chat()
+    for _ in range(15):
+        chat.run("Why is tea good? " * 5)
+    lines = chat.save().splitlines(keepends=True)
+    newer = json.dumps({**json.loads(lines[-1]), "v": 99})
+    for saved, reason in (
+        ("chat.jsonl", r"'chat\.jsonl' is no saved conversation; to read a file, give Path\(…\)"),
+        (tmp_path / "none.jsonl", "cannot read the conversation .*none.jsonl: No such file"),
+        (b"\xff", "not UTF-8"),
+        ("".join(lines)[:-9], f"line {len(lines)}: not JSON"),
+        ("".join(lines[:4]), r"compacted drops \d+ messages, and there are only 2"),
+        (newer, "line 1: saved in format 99 by a newer toolspeak"),
+        (codec.dump_facts(chat.run("Go.").facts), r"line 1: this is a fact of a run \(run_started\)"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            Chat.load(agent, saved)
+    path: Any = "chat.jsonl"
+    with pytest.raises(UsageError, match=r"write Path\('chat\.jsonl'\)"):
+        chat.save(path)

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 import random
+import subprocess
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -334,3 +336,30 @@ def test_files_that_cannot_be_used_and_folders_with_adapters_are_refused(tmp_pat
     (tmp_path / "your-tools.gguf").write_bytes(b"")
     with pytest.raises(UsageError, match=r"has your-tools\.gguf of an earlier training; take another folder"):
         make_pairs.make_yours(tmp_path, taught, measured)
+
+
+def run_without_packages(*command: str) -> str:
+    """Run a command in a Python that finds the standard library and the source of toolspeak alone."""
+    environment = {**os.environ, "PYTHONPATH": str(TRAINING.parent / "src")}
+    return subprocess.run(
+        [sys.executable, "-S", str(TRAINING), *command], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@each_case("command", ["pairs", "train", "ask", "play", "score", "beside-gpu"])
+def test_each_command_shows_its_help_without_torch(command: str):
+    assert f"usage: training {command}" in run_without_packages(command, "--help")
+    assert command in run_without_packages("--help")
+
+
+def test_pairs_need_no_other_packages(tmp_path: Path):
+    depot = TRAINING.parent / "examples" / "depot"
+    questions = ["--questions", str(depot / "train.jsonl"), "--measure", str(depot / "measure.jsonl")]
+    assert "320 prompts to measure with" in run_without_packages("pairs", str(tmp_path), *questions)
+
+
+def test_make_installs_nothing_for_them(tmp_path: Path):
+    command = ["make", "-n", "adapter-data", f"VENV={tmp_path}", "PYTHON=python3", "OUT=out"]
+    planned = subprocess.run(command, cwd=TRAINING.parent, capture_output=True, text=True, check=True).stdout
+    assert planned.startswith("PYTHONPATH=src python3 training pairs out")
+    assert "pip" not in planned

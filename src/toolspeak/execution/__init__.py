@@ -8,6 +8,7 @@ the function returns or raises comes back as a value. Start with `executor.py`.
 - `coroutines.py`: awaits coroutines. One that ignores its cancellation is closed.
 - `outcome.py`: how a call ended, as a value, even for `SystemExit`; how an error looks to a model (`format_error`). How
   a result looks is in `tools/results.py`.
+- `user_functions.py`: calls what a user gives beside tools, such as the rule of `tool(approve=function)`.
 - `sandbox/`: runs Python that a model wrote.
 
 This room imports `loop`, `tools` and `values`, and pydantic-monty when code is run.

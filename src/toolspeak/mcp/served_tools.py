@@ -7,10 +7,11 @@
   wrapped in one, under the key `result`.
 - An error is a result with `isError`, in the words that a model of an agent would get, so that the client's model can
   mend its call. A result that does not fit the promised schema is an error, too: clients refuse it otherwise.
-- A call that needs approval is decided by the user of the client, if the client can ask; else it is refused. In the
-  protocol of 2026-07-28 the question is the answer to the call, which the client repeats with the decision; before, it
-  is a request to the client. A decision counts for the question that was asked, once: with its question the client gets
-  a sealed state, which only this process can make, and which holds for the same tool, arguments and account
+- A call that needs approval is decided by the user of the client, if the client can ask; else it is refused. The rule
+  of `tool(approve=function)` says which calls need it; a call whose rule fails is not run. In the protocol of
+  2026-07-28 the question is the answer to the call, which the client repeats with the decision; before, it is a request
+  to the client. A decision counts for the question that was asked, once: with its question the client gets a sealed
+  state, which only this process can make, and which holds for the same tool, arguments and account
   (`RequestStateBoundary` of the SDK). A decision without such a state, or with one that was used, is answered with the
   question.
 - Nothing is kept from one HTTP request to the next. How many calls run and wait is limited (`CallGate`).
@@ -37,13 +38,15 @@ from starlette.types import Receive, Scope, Send
 
 from mcp import types
 from toolspeak.execution import Executor
+from toolspeak.execution.user_functions import needs_approval
 from toolspeak.loop.words import truncate
-from toolspeak.tools import Skipped, Tool, Toolbox, output_text
+from toolspeak.tools import Context, Skipped, Tool, Toolbox, output_text
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.tools.types import read_return_schema
 from toolspeak.values.errors import UsageError
 from toolspeak.values.escaping import reveal
 from toolspeak.values.frozen import frozen
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import Media, ToolCall, ToolResult
 from toolspeak.values.package import __version__
 from toolspeak.values.spec import Schema, ToolSpec, map_subschemas, resolve_reference
@@ -508,18 +511,23 @@ class ToolServer:
         if served is None:
             raise MCPError(types.INVALID_PARAMS, explain_unknown_tool(params.name, self.toolbox.names))
         spec = served.tool.spec
-        if spec.approve and (answer := await self._approval.get(context, params)) is not None:
-            return answer
+        call = ToolCall(id=str(context.request_id), name=params.name, arguments=params.arguments or {})
+        if spec.approve:
+            try:
+                must_ask = await needs_approval(served.tool, call, Context(deps=self._deps, call_id=call.id, turn=1))
+            except Exception as error:  # of the user's function
+                LOG.warning("%s: its approve= function failed", call.name, exc_info=error)
+                return make_error_result(f"{call.name} was not run: its approve= function failed: {error}")
+            if must_ask and (answer := await self._approval.get(context, params)) is not None:
+                return answer
         try:
             async with self._gate.admit(alone=spec.sequential):
-                result = await self._run(served, context, params.arguments or {})
+                result = await self._run(call, context)
         except TooManyCalls as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
         return make_call_result(served, result)
 
-    async def _run(
-        self, served: ServedTool, context: ServerRequestContext[Any, Any], arguments: dict[str, Any]
-    ) -> ToolResult:
+    async def _run(self, call: ToolCall, context: ServerRequestContext[Any, Any]) -> ToolResult:
         """Run a call. If the client cancels it, its function is cancelled."""
         progress = ProgressSender(context.session.report_progress)
         # An executor for each call: one keeps what functions raised, and a server has no end.
@@ -530,7 +538,6 @@ class ToolServer:
             if not ended.done():
                 ended.set_result(result)
 
-        call = ToolCall(id=str(context.request_id), name=served.tool.name, arguments=arguments)
         running = executor.start(call, {}, 1, end, on_progress=progress.report)
         try:
             result = await ended

@@ -51,7 +51,7 @@ from toolspeak.run.inputs import (
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, RunOptions, RunSetup, T, T_co
+from toolspeak.run.runnable import BaseAgent, Facts, OutputType, Prompt, ResumeOptions, RunOptions, RunSetup, T, T_co
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
@@ -111,7 +111,12 @@ class Agent(BaseAgent[T_co]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[T]", model: Models = None, tools: Tools = (), *, output: type[T], **options: Unpack[AgentOptions]
+        self: "Agent[T]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: OutputType[T],
+        **options: Unpack[AgentOptions],
     ) -> None: ...
     @overload
     def __init__(

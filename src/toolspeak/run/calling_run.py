@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
+from toolspeak.execution.user_functions import ask_function
 from toolspeak.loop import State
-from toolspeak.run.approvals import Approver, ask_function
+from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import CommitBarrier, Durability
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import DELTAS

@@ -1,15 +1,24 @@
-"""`Chat`: a conversation with an agent."""
+"""`Chat`: a conversation with an agent.
+
+A saved conversation is JSON Lines (`values/codec.py`): the compaction, if there is one, the start of the last run
+without its messages and tools, and then the messages. So what `codec.dump_messages` wrote is a saved conversation, too.
+"""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any, Unpack, cast
 
 from toolspeak.loop.compaction import drop_system
+from toolspeak.run.inputs import check_compaction
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, Runnable, RunOptions, RunSetup, T_co
+from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, Runnable, RunOptions, RunSetup, T, T_co
+from toolspeak.settings.files import write_atomically
+from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import Compacted, RunStarted
+from toolspeak.values.events import Compacted, Fact, RunStarted
 from toolspeak.values.messages import Message, Thinking
 from toolspeak.values.outcome import Outcome
 
@@ -23,6 +32,8 @@ class Chat(Runnable[T_co]):
     Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
     before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
     is paused for an approval is neither kept nor dropped: `resume` continues it, and then its messages are kept.
+
+    `save` and `load` keep a conversation in a database or a file between the runs, with all that the next run needs.
 
     Attributes:
         agent: The agent that answers.
@@ -40,6 +51,75 @@ class Chat(Runnable[T_co]):
         self.dropped: tuple[Message, ...] = ()
         self._earlier: RunStarted | None = None
         self._is_busy = False
+
+    def save(self, path: Path | None = None) -> str:
+        """Return the conversation as a text, for a database; with a path, write the text into that file as well.
+
+        The file is replaced whole: a reader finds the old conversation or the new one. Of a run that goes on or is
+        paused, nothing is saved.
+
+        Examples:
+            >>> from toolspeak import Agent
+            >>> from toolspeak.testing import ScriptedModel, says
+            >>> agent = Agent(ScriptedModel([says("Hello, Ada."), says("You are Ada.")]))
+            >>> chat = agent.chat()
+            >>> chat.run("I am Ada.").text
+            'Hello, Ada.'
+            >>> saved = chat.save()
+            >>> Chat.load(agent, saved).run("Who am I?").text
+            'You are Ada.'
+        """
+        facts: list[Fact] = [] if self.compacted is None else [self.compacted]
+        if self._earlier is not None:
+            facts.append(replace(self._earlier, messages=(), tools=(), compacted=None))
+        text = codec.dump_items([*facts, *self.messages])
+        if path is not None:
+            if not isinstance(cast("object", path), Path):
+                raise UsageError(f"the path of a saved conversation is a Path, not {path!r}; write Path({path!r})")
+            write_atomically(path, text)
+        return text
+
+    @staticmethod
+    def load(agent: BaseAgent[T], saved: str | bytes | Path | None) -> "Chat[T]":
+        """Return a conversation that was saved.
+
+        Args:
+            agent: The agent that answers from now on; it need not be the one that answered before.
+            saved: What `save` returned, or the `Path` of a file; None begins a new conversation.
+
+        Raises:
+            UsageError: The file cannot be read, or holds something else. The error names the line.
+        """
+        if isinstance(saved, Path):
+            try:
+                saved = saved.read_bytes()
+            except OSError as error:
+                raise UsageError(f"cannot read the conversation {saved}: {error.strerror}") from None
+        try:
+            text = saved.decode() if isinstance(saved, bytes) else saved or ""
+        except UnicodeDecodeError as error:
+            raise UsageError(f"this is no saved conversation: it is not UTF-8 ({error})") from None
+        if text.strip() and not text.lstrip().startswith("{"):
+            raise UsageError(f"{text[:80]!r} is no saved conversation; to read a file, give Path(…)")
+        messages: list[Message] = []
+        compacted: Compacted | None = None
+        earlier: RunStarted | None = None
+        for number, item in codec.load_items(text):
+            match item:
+                case Message():
+                    messages.append(item)
+                case Compacted():
+                    compacted = item
+                case RunStarted(messages=()):
+                    earlier = item
+                case _:
+                    raise UsageError(
+                        f"line {number}: this is a fact of a run ({item.kind}), and no part of a saved conversation; "
+                        "a run goes on with agent.chat().resume(codec.load_facts(…))"
+                    )
+        chat = Chat(agent, messages, check_compaction(compacted, messages))
+        chat._earlier = earlier
+        return chat
 
     def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
         """Build a run that goes on with the conversation, without starting it."""

@@ -14,13 +14,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
 
+from toolspeak.execution.user_functions import call_function
 from toolspeak.loop import AskModel, State, reduce
 from toolspeak.loop.compaction import Sizes, drop_system, find_prompt, list_rounds, plan_compaction
 from toolspeak.loop.recall import write_round
 from toolspeak.models import Request, find_model_cost
 from toolspeak.models.model import find_model_context
 from toolspeak.models.request_size import TokenRates, count_request_bytes, cut_bytes
-from toolspeak.run.approvals import Summarizer, call_function
+from toolspeak.run.approvals import Summarizer
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError

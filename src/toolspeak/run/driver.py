@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolspeak.execution import CANCEL_GRACE_SECONDS
 from toolspeak.execution.outcome import format_error
+from toolspeak.execution.user_functions import needs_approval
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -37,7 +38,6 @@ from toolspeak.run.approvals import (
     UnansweredCalls,
     build_questions,
     collect_approvals,
-    needs_approval,
     withdraw_approvals,
 )
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked

@@ -8,7 +8,7 @@ the run began with. The messages of the outcome keep the system prompt of the ag
 from collections.abc import Sequence
 from typing import Any
 
-from toolspeak.run.approvals import call_function
+from toolspeak.execution.user_functions import call_function
 from toolspeak.run.calling_run import CallingRun, Speaker, find_outer_call
 from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
 from toolspeak.run.runnable import BaseAgent

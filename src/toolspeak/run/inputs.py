@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Union, cas
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
+from toolspeak.execution.user_functions import call_function
 from toolspeak.loop.compaction import replace_system
 from toolspeak.models import DialectChoice, Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.model import (
@@ -25,7 +26,7 @@ from toolspeak.models.model import (
 )
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, Summarizer, call_function
+from toolspeak.run.approvals import Approver, Summarizer
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool

@@ -20,9 +20,9 @@ from typing import Any, cast
 
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits
 from toolspeak.execution.sandbox.monty import MontyProgram, ProgramCall, measure_value
+from toolspeak.execution.user_functions import call_function
 from toolspeak.models import Request
 from toolspeak.reading.values import MAX_VALUE_NESTING
-from toolspeak.run.approvals import call_function
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.events import Fact, ToolFinished, Usage
 from toolspeak.values.messages import Media, Message, Part, Result, Text, ToolCall, ToolResult

@@ -4,7 +4,19 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, update_wrapper
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from toolspeak.tools.arguments import Checker, is_recursive
 from toolspeak.tools.context import Context
@@ -19,6 +31,8 @@ from toolspeak.values.spec import Effect, Schema, ToolSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+F_co = TypeVar("F_co", covariant=True)
 
 
 ApprovalRule: TypeAlias = Callable[..., bool | Awaitable[bool]]
@@ -264,10 +278,22 @@ def _build_return_schema(annotation: Any, text: str) -> Schema | None:
     return {**schema, "description": text} if text else schema
 
 
+if TYPE_CHECKING:
+
+    class FunctionTool(Tool[..., Any], Generic[F_co]):
+        """The tool that `tool` makes of a function, for type checkers: it is called as the function is.
+
+        A list of several is a list of tools for mypy, too. It takes a list of `Tool[P, R]`, each with other parameters,
+        for a list of objects.
+        """
+
+        __call__: F_co  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleUnannotatedOverride]
+
+
 @overload
-def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(**options: Unpack[ToolOptions]) -> "Callable[[F], FunctionTool[F]]": ...
 @overload
-def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> Tool[P, R]: ...
+def tool(function: F, /, **options: Unpack[ToolOptions]) -> "FunctionTool[F]": ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
     """Make a tool with options that a signature cannot express. A plain function can be used as a tool without it.
 

@@ -56,7 +56,7 @@ def dump_facts(facts: Iterable[Fact]) -> str:
         >>> load_facts(text)
         (ToolStarted(call_id='call_1'),)
     """
-    return _dump(facts)
+    return dump_items(facts)
 
 
 def load_facts(text: str) -> tuple[Fact, ...]:
@@ -72,7 +72,7 @@ def load_facts(text: str) -> tuple[Fact, ...]:
     if len(complete) < len(text):
         number = complete.count("\n") + 1
         warnings.warn(f"line {number} was cut and is left out", IncompleteLineWarning, stacklevel=2)
-    for number, item in _load(complete):
+    for number, item in load_items(complete):
         if isinstance(item, Message):
             raise UsageError(f"line {number}: this is a message, not a fact of a run")
         facts.append(item)
@@ -106,7 +106,7 @@ def drop_incomplete_line(text: str) -> str:
 
 def dump_messages(messages: Iterable[Message]) -> str:
     """Write messages as JSON Lines."""
-    return _dump(messages)
+    return dump_items(messages)
 
 
 def load_messages(text: str) -> tuple[Message, ...]:
@@ -116,7 +116,7 @@ def load_messages(text: str) -> tuple[Message, ...]:
         UsageError: A line cannot be read, or holds a fact of a run (see `load_facts`). The error names the line.
     """
     messages: list[Message] = []
-    for number, item in _load(text):
+    for number, item in load_items(text):
         if not isinstance(item, Message):
             raise UsageError(f"line {number}: this is a fact of a run, not a message")
         messages.append(item)
@@ -165,13 +165,18 @@ def decode_delta(data: Mapping[str, Any]) -> Delta:
         raise UsageError(str(error)) from None
 
 
-def _dump(items: Iterable[Item]) -> str:
+def dump_items(items: Iterable[Item]) -> str:
+    """Write messages and facts as JSON Lines."""
     # In ASCII: half a surrogate pair, which a model may write and no file can hold, survives as an escape.
     return "".join(json.dumps(encode(item)) + "\n" for item in items)
 
 
-def _load(text: str) -> Iterator[tuple[int, Item]]:
-    """Yield each item with the number of its line."""
+def load_items(text: str) -> Iterator[tuple[int, Item]]:
+    """Yield each message or fact of JSON Lines with the number of its line.
+
+    Raises:
+        UsageError: A line cannot be read. The error names the line.
+    """
     # Not splitlines(): a string may hold any other line break that Unicode knows.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

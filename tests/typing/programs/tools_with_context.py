@@ -40,3 +40,9 @@ agent = Agent(model, tools=[read, count, double], deps=store)
 assert [call.output for call in agent.run("Go.").calls] == [1, 1, 4]
 assert agent.run("Go.", deps=Store({"a": 5})).calls[0].output == 5
 assert Agent(model, Toolbox([read, count, double]), deps=store).toolbox.names == ("read", "count", "double")
+
+# A list of tools
+
+TOOLS = [count, double]
+assert Agent(model, tools=TOOLS).toolbox.names == Toolbox(TOOLS).names == ("count", "double")
+assert [each.name for each in TOOLS] == ["count", "double"]

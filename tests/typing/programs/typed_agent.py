@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 from toolspeak import Agent, AsyncStream, Context, Outcome, Stream, Tool, Toolbox
 from toolspeak.testing import ScriptedModel, calls, says
@@ -34,9 +34,14 @@ number = Agent(ScriptedModel([calls(("final_answer", {"answer": 3}))]), output=C
 assert_type(number, Outcome[int])
 assert number.output == 3
 
-# A form that is no class, and none at all
+# A type that is no class, and none at all
 
-assert_type(Agent(model, output=City | int), Agent[Any])
+assert_type(Agent(model, output=City | int), Agent[City | int])
+assert_type(Agent(model, output=City | None), Agent[City | None])
+assert_type(Agent(model, output=list[City]), Agent[list[City]])
+size = Agent(ScriptedModel([calls(("final_answer", {"answer": "large"}))]), output=Literal["small", "large"])
+assert_type(size, Agent[Literal["small", "large"]])
+assert size.run("How large is Oslo?").output == "large"
 assert_type(Agent(model), Agent[None])
 
 

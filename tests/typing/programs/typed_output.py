@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Literal, assert_type
 
 from pydantic import BaseModel
 
@@ -64,11 +64,17 @@ except OutputMissing as error:
     assert error.stop_reason == "limit"
     assert error.outcome.text == "Oslo."
 
-# A form that is no class
+# A type that is no class
 
 several = Agent(ScriptedModel([calls(("final_answer", {"answer": 1}))])).run("Which?", output=int | str)
-assert_type(several, Outcome[Any])
+assert_type(several, Outcome[int | str])
 assert several.output == 1
+maybe = Agent(ScriptedModel([calls(("final_answer", {"answer": None}))])).run("Where?", output=Point | None)
+assert_type(maybe.output, Point | None)
+assert maybe.output is None
+word = Agent(ScriptedModel([calls(("final_answer", {"answer": "no"}))])).run("Well?", output=Literal["yes", "no"])
+assert_type(word.output, Literal["yes", "no"])
+assert word.output == "no"
 
 # Streams
 

@@ -1,6 +1,7 @@
 """Agents with an output of their own, or with functions that cannot be called."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from toolspeak import Agent, Context, Toolbox
 from toolspeak.testing import ScriptedModel
@@ -29,4 +30,6 @@ numbers: Agent[int] = agent  # error:
 Agent(ScriptedModel([]), system=count)  # error:
 Agent(ScriptedModel([]), choose_tools=choose)  # error:
 Agent(ScriptedModel([]), sistem="Be brief.")  # error:
-print(number, numbers)
+Agent(ScriptedModel([]), output=City | None).run("Which city?").output.name  # error:
+word: Literal["small"] = Agent(ScriptedModel([]), output=Literal["small", "large"]).run("How large?").output  # error:
+print(number, numbers, word)

@@ -18,3 +18,12 @@ Agent(ScriptedModel([]), tool_choise="auto")  # error:
 Agent(3)  # error:
 toolspeak.Tol  # error:
 toolspeak.tool(raw=3)  # error:
+
+
+@toolspeak.tool
+def double(x: int) -> int:
+    """Double a number."""
+    return 2 * x
+
+
+double("3")  # error:
