@@ -245,6 +245,7 @@ def make_wide() -> dict[str, Callable[[int], Json]]:
     }
 
 
+@pytest.mark.slow
 @each_case("walker", sorted(WALKERS))
 def test_a_schema_that_is_four_times_as_wide_takes_four_times_the_work(walker: str):
     for kind, make in sample(make_wide().items(), 6):

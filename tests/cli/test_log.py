@@ -477,6 +477,7 @@ HOSTILE_STARTS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_no_shell_evaluates_the_title_of_a_conversation_or_the_name_of_a_template(folder: Path, shell: str):
     with ConversationStore(log_file(folder)) as store:

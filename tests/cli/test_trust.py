@@ -241,6 +241,7 @@ OPTIONAL_MODULES = "brotli brotlicffi h2 trio socksio a2wsgi backports cryptogra
 """Modules that libraries import if they are there, and that are not installed with toolspeak."""
 
 
+@pytest.mark.slow
 @each_case(
     "words",
     {

@@ -86,6 +86,7 @@ DOUBLING = {
 }
 
 
+@pytest.mark.slow
 @each_case("form, rounds", sample([(form, rounds) for form in DOUBLING for rounds in (400, 16, 64)], len(DOUBLING)))
 def test_a_value_that_doubles_with_each_line_is_refused_before_it_is_built(form, rounds):
     first, again = DOUBLING[form]
@@ -263,6 +264,7 @@ def test_repeated_beginnings_are_read_in_linear_time(again, size):
     check_linear(again * (10_000 // len(again)), size)
 
 
+@pytest.mark.slow
 @each_case("again, size", sample(pair_with_sizes(IN_CODE), 24))
 def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size):
     check_linear("```py\n" + again * (10_000 // len(again)), size)
@@ -306,6 +308,7 @@ HOLDING_VALUES = {
 """Forms of a call, with a place for the value of its argument."""
 
 
+@pytest.mark.slow
 @each_case("form, count", [(form, count) for form in HOLDING_VALUES for count in (1, 20)])
 def test_values_that_can_be_read_in_many_ways_share_the_budget_of_the_message(form, count):
     again = HOLDING_VALUES[form].format(DOUBTFUL)

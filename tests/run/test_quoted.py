@@ -521,6 +521,7 @@ def search(pages: list[str], made: list[ToolCall]) -> tuple[list[bool], Budget, 
     return found, budget, count
 
 
+@pytest.mark.slow
 @each_case("page, count", [(page, count) for page in HOSTILE_PAGES for count in (1, 8)])
 def test_searching_pages_takes_work_that_is_linear_in_them(page: str, count: int):
     whole = HOSTILE_PAGES[page] * 4

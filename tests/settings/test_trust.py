@@ -236,6 +236,7 @@ def test_the_variable_names_one_project(folder: Path, environ: dict[str, str], t
             is_named_by_variable(project, {"TOOLSPEAK_TRUST_PROJECT": wrong})
 
 
+@pytest.mark.slow
 def test_too_many_tool_files_are_an_error(folder: Path, environ: dict[str, str]):
     write(folder, 'tools = ["box/"]')
     (folder / "box").mkdir()
