@@ -115,7 +115,7 @@ class ResolvedSchemas:
 
     def is_listed(self, value: Any, allowed: list[Any]) -> bool:
         """Whether a value is one of those that a schema lists. A long list that is asked for again is indexed."""
-        kind: type[Any] = type(value)
+        kind = value.__class__
         if len(allowed) <= MAX_OPTIONS or self._is_new(allowed):
             for option in allowed:  # noqa: SIM110 (a generator takes longer)
                 if value == option and kind is type(option):
