@@ -70,7 +70,7 @@ class _AttemptCount(ResolvedSchemas):
 
     def count(self, value: Any, schema: Any) -> int:
         """Count the attempts to validate one part of a value."""
-        if not is_container(value) or not isinstance(schema, Mapping):
+        if not is_container(value) or (schema.__class__ is not dict and not isinstance(schema, Mapping)):
             return 1
         schema = self.resolve(cast("Schema", schema))
         key = id(value), id(schema)

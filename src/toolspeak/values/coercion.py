@@ -51,6 +51,7 @@ FALSE = frozenset({"false", "no", "off", "0", "n", "f"})
 NULL = frozenset({"null", "none", ""})
 
 NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:(?<=\d)\.\d*|\.\d+)?(?:[eE][+-]?\d+)?")
+SEPARATORS = re.compile(r"[\s_-]+")
 BAD_ESCAPE = re.compile(r"\\[^\\'\"abfnrtvxuUN0-7\n]")
 
 
@@ -129,7 +130,7 @@ class Coercion(Validation):
         budget.steps += 1
         if budget.steps > budget.limit:
             budget.extend()
-        if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
+        if (schema.__class__ is not dict and not isinstance(schema, Mapping)) or isinstance(value, REFERENCES):
             return value
         schema = self.resolve(cast("Schema", schema))
         if (allowed := get_enum_values(schema)) is not None:
@@ -356,7 +357,7 @@ class _EnumIndex:
 
 
 def _fold_name(text: str) -> str:
-    return re.sub(r"[\s_-]+", "_", text.strip()).casefold()
+    return SEPARATORS.sub("_", text.strip()).casefold()
 
 
 def _parse_number(value: Any) -> int | float | None:

@@ -138,13 +138,16 @@ def find_size_problem(schema: Any) -> str | None:
     for _ in range(MAX_SCHEMA_NESTING):
         below: list[Any] = []
         for part in level:
-            below += part if part.__class__ is list else part.values()
-        count += len(below)
-        if count > MAX_SCHEMA_VALUES:
-            return f"holds more than {MAX_SCHEMA_VALUES:,} values; describe less, or split it"
-        level = [part for part in below if part.__class__ is dict or part.__class__ is list]
-        if not level:
+            values = part if part.__class__ is list else part.values()
+            count += len(values)
+            if count > MAX_SCHEMA_VALUES:
+                return f"holds more than {MAX_SCHEMA_VALUES:,} values; describe less, or split it"
+            for each in values:
+                if each.__class__ is not str and (each.__class__ is dict or each.__class__ is list):
+                    below.append(each)  # noqa: PERF401 (a comprehension takes longer for the few values of most parts)
+        if not below:
             return None
+        level = below
     return f"is nested more than {MAX_SCHEMA_NESTING} levels deep; make it flatter"
 
 
@@ -183,6 +186,9 @@ KEYWORD_KINDS: Mapping[str, Any] = {
 }
 """The types of the values of keywords that others rely on. A keyword with another value is left out."""
 
+TEXTLESS_KEYWORDS = frozenset(KEYWORD_KINDS.keys() - {"type", "$ref"})
+"""Keywords of which no value is a text."""
+
 
 def object_schema(schema: Schema) -> Schema:
     """Return the schema of a tool's parameters as the schema of an object with properties.
@@ -208,7 +214,10 @@ def object_schema(schema: Schema) -> Schema:
 def _is_normal(schema: Schema) -> bool:
     """Whether each keyword has a value that fits and every property a dict, in the schemas inside of it as well."""
     for keyword, value in schema.items():
-        if value is None:
+        if value.__class__ is str:  # most values
+            if keyword in TEXTLESS_KEYWORDS:
+                return False
+        elif value is None:
             if keyword not in NULLABLE_KEYWORDS:
                 return False
         elif keyword in SCHEMA_KEYWORDS:

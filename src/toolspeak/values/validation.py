@@ -85,7 +85,7 @@ class ResolvedSchemas:
         self.budget = budget
         self._resolved: dict[Any, Schema] = {}
         self._alternatives: dict[int, list[Any]] = {}
-        self._listed: dict[int, tuple[frozenset[Any], list[Any]]] = {}
+        self._listed: dict[int, tuple[frozenset[Any], list[Any]] | None] = {}
 
     def resolve(self, schema: Schema) -> Schema:
         """Return `schema` with a `$ref` at its top replaced, as `resolve_reference` does."""
@@ -114,18 +114,30 @@ class ResolvedSchemas:
         return found
 
     def is_listed(self, value: Any, allowed: list[Any]) -> bool:
-        """Whether a value is one of those that a schema lists. A list is read once, however often it is asked for."""
-        if len(allowed) <= MAX_OPTIONS:  # most lists: looking through it is faster than to index it
-            return any(_is_same(value, option) for option in allowed)
-        found = self._listed.get(id(allowed))
+        """Whether a value is one of those that a schema lists. A long list that is asked for again is indexed."""
+        kind = value.__class__
+        if len(allowed) <= MAX_OPTIONS or self._is_new(allowed):
+            for option in allowed:  # noqa: SIM110 (a generator takes longer)
+                if value == option and kind is type(option):
+                    return True
+            return False
+        found = self._listed[id(allowed)]
         if found is None:
             self.budget.spend(len(allowed))
             plain = frozenset[Any]((type(each), each) for each in allowed if type(each) in PLAIN_TYPES)
             found = self._listed[id(allowed)] = plain, [each for each in allowed if type(each) not in PLAIN_TYPES]
-        if type(value) in PLAIN_TYPES:
-            return (type(value), value) in found[0]
+        if kind in PLAIN_TYPES:
+            return (kind, value) in found[0]
         self.budget.spend(len(found[1]))
         return any(_is_same(value, option) for option in found[1])
+
+    def _is_new(self, allowed: list[Any]) -> bool:
+        """Whether a list is asked for the first time. Most are asked for once: to index them would take longer."""
+        if id(allowed) in self._listed:
+            return False
+        self.budget.spend(len(allowed))
+        self._listed[id(allowed)] = None
+        return True
 
 
 class Validation(ResolvedSchemas):
@@ -158,7 +170,7 @@ class Validation(ResolvedSchemas):
             budget.extend()
         if schema is True or isinstance(value, Ref):
             return True
-        if not isinstance(schema, Mapping):
+        if schema.__class__ is not dict and not isinstance(schema, Mapping):  # `Mapping` alone takes longer
             return False
         schema = self.resolve(cast("Schema", schema))
         if "const" in schema:
@@ -221,7 +233,7 @@ class Validation(ResolvedSchemas):
         self.budget.spend()
         if schema is True or isinstance(value, Ref):
             return
-        if not isinstance(schema, Mapping):
+        if schema.__class__ is not dict and not isinstance(schema, Mapping):
             yield f"{path}: not allowed"
             return
         schema = self.resolve(cast("Schema", schema))
