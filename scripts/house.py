@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 325,
-    "lines of Python in the package": 72_000,
+    "Python files in the package": 335,
+    "lines of Python in the package": 78_000,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
