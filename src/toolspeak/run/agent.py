@@ -12,7 +12,7 @@ from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, Summarizer
+from toolspeak.run.approvals import Approver, Deps, Summarizer
 from toolspeak.run.calling_run import CallingRun, Speaker
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
@@ -23,6 +23,7 @@ from toolspeak.run.inputs import (
     AgentModels,
     AgentOptions,
     Choice,
+    PlainOptions,
     System,
     ToolChooser,
     ToolErrorChoice,
@@ -51,7 +52,7 @@ from toolspeak.run.inputs import (
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent, Facts, OutputType, Prompt, ResumeOptions, RunOptions, RunSetup, T, T_co
+from toolspeak.run.runnable import BaseAgent, D, Facts, OutputType, Prompt, ResumeOptions, RunOptions, RunSetup, T, T_co
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
@@ -72,15 +73,16 @@ _overrides: "ContextVar[Mapping[Agent[Any], Agent[Any]]]" = ContextVar("_overrid
 """The agents that run instead of others, inside `Agent.override`."""
 
 
-class AgentChanges(AgentOptions, total=False):
+class AgentChanges(AgentOptions[Deps], total=False):
     """What `Agent.replace` and `Agent.override` can change: all that `Agent` takes but the type of the answer."""
 
     model: Models
     tools: Tools
 
 
-class Agent(BaseAgent[T_co]):
-    """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs.
+class Agent(BaseAgent[T_co, Deps]):
+    """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs,
+    and the runs of an `Agent[Answer, Shop]` take a `Shop` as their deps.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
@@ -100,27 +102,53 @@ class Agent(BaseAgent[T_co]):
         ('It is 42.', 42)
     """
 
+    # With deps, their type is that of the agent's own; without, each run may have others.
     @overload
     def __init__(
-        self: "Agent[None]",
+        self: "Agent[None, D]",
         model: Models = None,
         tools: Tools = (),
         *,
         output: None = None,
-        **options: Unpack[AgentOptions],
+        deps: D,
+        **options: Unpack[PlainOptions[D]],
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[T]",
+        self: "Agent[T, D]",
         model: Models = None,
         tools: Tools = (),
         *,
         output: OutputType[T],
-        **options: Unpack[AgentOptions],
+        deps: D,
+        **options: Unpack[PlainOptions[D]],
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[Any]", model: Models = None, tools: Tools = (), *, output: Any, **options: Unpack[AgentOptions]
+        self: "Agent[None, Any]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: None = None,
+        **options: Unpack[PlainOptions[Any]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[T, Any]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: OutputType[T],
+        **options: Unpack[PlainOptions[Any]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[Any, Any]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: Any,
+        **options: Unpack[AgentOptions[Any]],
     ) -> None: ...
     def __init__(
         self,
@@ -247,7 +275,7 @@ class Agent(BaseAgent[T_co]):
         """
         return await self._dialects.choose()
 
-    def replace(self, **changes: Unpack[AgentChanges]) -> "Agent[T_co]":
+    def replace(self, **changes: Unpack[AgentChanges[Deps]]) -> "Agent[T_co, Deps]":
         """Return an agent like this one, but for what is given. MCP servers that have started are shared.
 
         Examples:
@@ -257,10 +285,10 @@ class Agent(BaseAgent[T_co]):
             'Hi.'
         """
         options: dict[str, Any] = {**self._given, **changes}
-        return cast("Agent[T_co]", Agent(**options))
+        return cast("Agent[T_co, Deps]", Agent(**options))
 
     @contextmanager
-    def override(self, **changes: Unpack[AgentChanges]) -> "Generator[Agent[T_co]]":
+    def override(self, **changes: Unpack[AgentChanges[Deps]]) -> "Generator[Agent[T_co, Deps]]":
         """Let `replace(**changes)` run wherever this agent is asked inside the `with` block.
 
         It is for tests of programs that keep an agent in a module. Runs that began before, and other threads and tasks
@@ -280,7 +308,7 @@ class Agent(BaseAgent[T_co]):
         finally:
             _overrides.reset(token)
 
-    def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co]:
+    def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co, Deps]:
         """Begin a conversation, in which each run goes on from the one before."""
         return Chat(self, messages, compacted)
 
@@ -446,7 +474,7 @@ class Agent(BaseAgent[T_co]):
 
         return AgentRun(begin, answer, setup.get("output_optional", False), facts=facts, on_end=setup.get("on_end"))
 
-    def _find_other(self, options: RunOptions | ResumeOptions) -> "Agent[T_co] | None":
+    def _find_other(self, options: RunOptions | ResumeOptions) -> "Agent[T_co, Deps] | None":
         """Return the agent that runs instead of this one: where it is overridden, or with the model of a run."""
         other, model = _overrides.get().get(self), options.get("model")
         return other if model is None else (other or self).replace(model=model)

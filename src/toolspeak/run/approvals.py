@@ -5,7 +5,7 @@ An answer is bound to the tool that would run: in a durable run it may come afte
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolspeak.execution.user_functions import ask_function
 from toolspeak.loop.state import State, Turn
@@ -16,13 +16,22 @@ from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, ToolCall
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers know it; it need not be installed
+
+    Deps = TypeVar("Deps", default=Any)
+else:
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps")
+
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
 
 Answer: TypeAlias = bool | str | Awaitable[bool | str]
 
-Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context[Any]], Answer]
+Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context[Deps]], Answer]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not.
 
 If it has a second parameter, that is the `Context` of the call, with the deps and the id of the run.
@@ -38,7 +47,7 @@ of what was dropped before is the first of them."""
 
 async def collect_approvals(
     calls: Sequence[ToolCall],
-    approve: Approver,
+    approve: Approver[Any],
     build_context: Callable[[str], Context[Any]],
     put: Callable[[ApprovalGiven], None],
 ) -> None:

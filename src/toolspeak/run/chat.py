@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from toolspeak.loop.compaction import drop_system
+from toolspeak.run.approvals import Deps
 from toolspeak.run.inputs import check_compaction
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent, Facts, Prompt, ResumeOptions, Runnable, RunOptions, RunSetup, T, T_co
+from toolspeak.run.runnable import BaseAgent, D, Facts, Prompt, ResumeOptions, Runnable, RunOptions, RunSetup, T, T_co
 from toolspeak.settings.files import write_atomically
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
@@ -23,7 +24,7 @@ from toolspeak.values.messages import Message, Thinking
 from toolspeak.values.outcome import Outcome
 
 
-class Chat(Runnable[T_co]):
+class Chat(Runnable[T_co, Deps]):
     """A conversation: each run goes on from the messages of the one before.
 
     Its methods take what those of the agent take; `messages` come after those of the conversation. The runs of a
@@ -43,7 +44,7 @@ class Chat(Runnable[T_co]):
     """
 
     def __init__(
-        self, agent: BaseAgent[T_co], messages: Sequence[Message] = (), compacted: Compacted | None = None
+        self, agent: BaseAgent[T_co, Deps], messages: Sequence[Message] = (), compacted: Compacted | None = None
     ) -> None:
         self.agent = agent
         self.messages = tuple(messages)
@@ -80,7 +81,7 @@ class Chat(Runnable[T_co]):
         return text
 
     @staticmethod
-    def load(agent: BaseAgent[T], saved: str | bytes | Path | None) -> "Chat[T]":
+    def load(agent: BaseAgent[T, D], saved: str | bytes | Path | None) -> "Chat[T, D]":
         """Return a conversation that was saved.
 
         Args:

@@ -10,7 +10,7 @@ is sent.
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Union, cast, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
@@ -26,7 +26,7 @@ from toolspeak.models.model import (
 )
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, Summarizer
+from toolspeak.run.approvals import Approver, Deps, Summarizer
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
 """`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
 
-System: TypeAlias = str | Callable[[Context[Any]], str | Awaitable[str | None] | None]
+System: TypeAlias = str | Callable[[Context[Deps]], str | Awaitable[str | None] | None]
 """A system prompt, or a function, sync or async, that is called with the `Context` of each run and returns one."""
 
 ToolChooser: TypeAlias = Callable[[Context[Any], Toolbox], Tools | Awaitable[Tools]]
@@ -70,25 +70,30 @@ ToolErrorChoice: TypeAlias = Literal["tell", "raise"]
 """What an exception in a tool does: the model is told, or the run ends with it."""
 
 
-class AgentOptions(TypedDict, total=False):
-    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
+class PlainOptions(TypedDict, Generic[Deps], total=False):
+    """The options of `Agent` beside its model, its tools, its deps and the type of its answer; see `Agent`."""
 
     dialect: str | Dialect
-    system: System | None
-    choose_tools: ToolChooser | None
+    system: "System[Deps] | None"
+    choose_tools: "ToolChooser | None"
     tool_choice: Choice
     parallel_tool_calls: bool
     limits: Limits
     sampling: Sampling
-    approve: Approver | None
+    approve: "Approver[Deps] | None"
     summarize: Summarizer | None
-    deps: Any
     tool_timeout: float | None
     on_tool_error: "ToolErrorChoice | None"
     tool_budget: int | None
     code: bool | SandboxLimits
     tracer: TracerOption
     settings: "Settings | None"
+
+
+class AgentOptions(PlainOptions[Deps], total=False):
+    """The options of `Agent` beside its model, its tools and the type of its answer."""
+
+    deps: Deps | None
 
 
 def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:

@@ -2,19 +2,20 @@
 
 `run` and `stream` drive the run in the event loop of another thread, `arun` and `astream` in the running one; the four
 that resume a run take its facts instead of a prompt. Each has five overloads: the type of `outcome.output` follows from
-`output` and `output_optional`, and without `output` from the agent.
+`output` and `output_optional`, and without `output` from the agent. The type of `deps` is that of the agent.
 
 `BaseAgent` is an agent as those modules see it that make runs of one: chats, agents as tools, hand-overs, programs.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.models import Model
 from toolspeak.run.agent_tools import AgentTools
-from toolspeak.run.approvals import Approver, Recorder
+from toolspeak.run.approvals import Approver, Deps, Recorder
 from toolspeak.run.barrier import Durability
 from toolspeak.run.calling_run import CallingRun, OuterCall, Speaker
 from toolspeak.run.inputs import Choice, System, ToolChooser
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     T_co = TypeVar("T_co", covariant=True, default=None)
     T = TypeVar("T")
+    D = TypeVar("D", default=Any)
     OutputType: TypeAlias = TypeForm[T]
     """A class, or another type such as `Literal["a", "b"]` or `City | None`."""
 else:
@@ -39,13 +41,14 @@ else:
 
     T_co = TypeVar("T_co", covariant=True)
     T = TypeVar("T")
+    D = TypeVar("D")
     OutputType = type
 
 Prompt: TypeAlias = str | Message | None
 Facts: TypeAlias = Sequence[Fact]
 
 
-class RunOptions(TypedDict, total=False):
+class RunOptions(TypedDict, Generic[Deps], total=False):
     """The options of one run.
 
     Attributes:
@@ -62,14 +65,14 @@ class RunOptions(TypedDict, total=False):
     messages: Sequence[Message]
     tool_choice: Choice | None
     limits: Limits | None
-    deps: Any
+    deps: Deps | None
     record: Recorder | None
     compacted: Compacted | None
     model: Models
-    approve: Approver | None
+    approve: "Approver[Deps] | None"
 
 
-class ResumeOptions(TypedDict, total=False):
+class ResumeOptions(TypedDict, Generic[Deps], total=False):
     """The options with which a run is resumed. Its tool choice is among its facts, and so are its limits.
 
     Attributes:
@@ -83,32 +86,32 @@ class ResumeOptions(TypedDict, total=False):
     """
 
     approvals: Mapping[str, bool | str] | None
-    deps: Any
+    deps: Deps | None
     record: Recorder | None
     limits: Limits | None
     model: Models
-    approve: Approver | None
+    approve: "Approver[Deps] | None"
 
 
-class Run(RunOptions, total=False):
+class Run(RunOptions[Deps], total=False):
     """The options of a run whose outcome has the output."""
 
     output_optional: Literal[False]
 
 
-class MayRun(RunOptions, total=False):
+class MayRun(RunOptions[Deps], total=False):
     """The options of a run whose outcome may lack the output."""
 
     output_optional: bool
 
 
-class Resume(ResumeOptions, total=False):
+class Resume(ResumeOptions[Deps], total=False):
     """The options to resume a run whose outcome has the output."""
 
     output_optional: Literal[False]
 
 
-class MayResume(ResumeOptions, total=False):
+class MayResume(ResumeOptions[Deps], total=False):
     """The options to resume a run whose outcome may lack the output."""
 
     output_optional: bool
@@ -136,8 +139,22 @@ class RunSetup(TypedDict, total=False):
     durability: Durability | None
 
 
-class Runnable(ABC, Generic[T_co]):
-    """Something that answers prompts: an agent, or a conversation with one. `T_co` is the type of its answers."""
+if TYPE_CHECKING:
+
+    class TypedRunnable(Generic[T_co, Deps]):
+        """What is typed by the answers, and by the deps if they are given."""
+
+else:
+
+    class TypedRunnable:
+        __class_getitem__ = classmethod(GenericAlias)  # with one type or two: defaults are for type checkers alone
+
+
+class Runnable(TypedRunnable[T_co, Deps], ABC):
+    """Something that answers prompts: an agent, or a conversation with one.
+
+    `T_co` is the type of its answers, and `Deps` that of the deps of its runs.
+    """
 
     @abstractmethod
     def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
@@ -148,16 +165,20 @@ class Runnable(ABC, Generic[T_co]):
         """Build a run that goes on from the facts, without starting it."""
 
     @overload
-    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]) -> Outcome[T_co]: ...
+    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run[Deps]]) -> Outcome[T_co]: ...
     @overload
-    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]) -> Outcome[T_co | None]: ...
+    def run(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun[Deps]]
+    ) -> Outcome[T_co | None]: ...
     @overload
-    def run(self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run]) -> Outcome[T]: ...
+    def run(self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run[Deps]]) -> Outcome[T]: ...
     @overload
-    def run(self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun]) -> Outcome[T | None]: ...
+    def run(
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun[Deps]]
+    ) -> Outcome[T | None]: ...
     @overload
-    def run(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Outcome[Any]: ...
-    def run(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Outcome[Any]:
+    def run(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]: ...
+    def run(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]:
         """Ask, and wait for the answer.
 
         Args:
@@ -179,80 +200,94 @@ class Runnable(ABC, Generic[T_co]):
         return self._prepare(prompt, output, options, watched=False).wait()
 
     @overload
-    async def arun(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]) -> Outcome[T_co]: ...
+    async def arun(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run[Deps]]
+    ) -> Outcome[T_co]: ...
     @overload
     async def arun(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun[Deps]]
     ) -> Outcome[T_co | None]: ...
     @overload
-    async def arun(self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run]) -> Outcome[T]: ...
+    async def arun(
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run[Deps]]
+    ) -> Outcome[T]: ...
     @overload
     async def arun(
-        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun[Deps]]
     ) -> Outcome[T | None]: ...
     @overload
-    async def arun(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Outcome[Any]: ...
-    async def arun(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Outcome[Any]:
+    async def arun(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]: ...
+    async def arun(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]:
         """Ask, and wait for the answer in the running event loop; see `run`."""
         return await self._prepare(prompt, output, options, watched=False).finish()
 
     @overload
     def stream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run[Deps]]
     ) -> Stream[Outcome[T_co]]: ...
     @overload
     def stream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun[Deps]]
     ) -> Stream[Outcome[T_co | None]]: ...
     @overload
-    def stream(self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run]) -> Stream[Outcome[T]]: ...
+    def stream(
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run[Deps]]
+    ) -> Stream[Outcome[T]]: ...
     @overload
     def stream(
-        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun[Deps]]
     ) -> Stream[Outcome[T | None]]: ...
     @overload
-    def stream(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]) -> Stream[Outcome[Any]]: ...
-    def stream(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]) -> Stream[Outcome[Any]]:
+    def stream(
+        self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]
+    ) -> Stream[Outcome[Any]]: ...
+    def stream(
+        self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]
+    ) -> Stream[Outcome[Any]]:
         """Ask, and iterate over the events as they happen; `stream.outcome` is there at the end. See `run`."""
         return Stream(self._prepare(prompt, output, options, watched=True))
 
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run]
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[Run[Deps]]
     ) -> AsyncStream[Outcome[T_co]]: ...
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[MayRun[Deps]]
     ) -> AsyncStream[Outcome[T_co | None]]: ...
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run]
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[Run[Deps]]
     ) -> AsyncStream[Outcome[T]]: ...
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: OutputType[T], **options: Unpack[MayRun[Deps]]
     ) -> AsyncStream[Outcome[T | None]]: ...
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]
     ) -> AsyncStream[Outcome[Any]]: ...
     def astream(
-        self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun]
+        self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]
     ) -> AsyncStream[Outcome[Any]]:
         """Ask, and iterate over the events in the running event loop; see `stream`."""
         return AsyncStream(self._prepare(prompt, output, options, watched=True))
 
     @overload
-    def resume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume]) -> Outcome[T_co]: ...
+    def resume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume[Deps]]) -> Outcome[T_co]: ...
     @overload
-    def resume(self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]) -> Outcome[T_co | None]: ...
+    def resume(
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume[Deps]]
+    ) -> Outcome[T_co | None]: ...
     @overload
-    def resume(self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume]) -> Outcome[T]: ...
+    def resume(self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume[Deps]]) -> Outcome[T]: ...
     @overload
-    def resume(self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume]) -> Outcome[T | None]: ...
+    def resume(
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume[Deps]]
+    ) -> Outcome[T | None]: ...
     @overload
-    def resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Outcome[Any]: ...
-    def resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Outcome[Any]:
+    def resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]: ...
+    def resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]:
         """Go on with a run from its facts, and wait for the answer.
 
         The run may have paused, may have failed, or may have been cut off with the process it ran in.
@@ -265,67 +300,71 @@ class Runnable(ABC, Generic[T_co]):
         return self._prepare_resume(facts, output, options, watched=False).wait()
 
     @overload
-    async def aresume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume]) -> Outcome[T_co]: ...
+    async def aresume(self, facts: Facts, *, output: None = None, **options: Unpack[Resume[Deps]]) -> Outcome[T_co]: ...
     @overload
     async def aresume(
-        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume[Deps]]
     ) -> Outcome[T_co | None]: ...
     @overload
-    async def aresume(self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume]) -> Outcome[T]: ...
+    async def aresume(self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume[Deps]]) -> Outcome[T]: ...
     @overload
     async def aresume(
-        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume]
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume[Deps]]
     ) -> Outcome[T | None]: ...
     @overload
-    async def aresume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Outcome[Any]: ...
-    async def aresume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Outcome[Any]:
+    async def aresume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]: ...
+    async def aresume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]:
         """Go on with a run, and wait for the answer in the running event loop; see `resume`."""
         return await self._prepare_resume(facts, output, options, watched=False).finish()
 
     @overload
     def stream_resume(
-        self, facts: Facts, *, output: None = None, **options: Unpack[Resume]
+        self, facts: Facts, *, output: None = None, **options: Unpack[Resume[Deps]]
     ) -> Stream[Outcome[T_co]]: ...
     @overload
     def stream_resume(
-        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume[Deps]]
     ) -> Stream[Outcome[T_co | None]]: ...
     @overload
     def stream_resume(
-        self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume]
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume[Deps]]
     ) -> Stream[Outcome[T]]: ...
     @overload
     def stream_resume(
-        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume]
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume[Deps]]
     ) -> Stream[Outcome[T | None]]: ...
     @overload
-    def stream_resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume]) -> Stream[Outcome[Any]]: ...
-    def stream_resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]) -> Stream[Outcome[Any]]:
+    def stream_resume(
+        self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]
+    ) -> Stream[Outcome[Any]]: ...
+    def stream_resume(
+        self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]
+    ) -> Stream[Outcome[Any]]:
         """Go on with a run, and iterate over its new events; `stream.outcome` is there at the end. See `resume`."""
         return Stream(self._prepare_resume(facts, output, options, watched=True))
 
     @overload
     def astream_resume(
-        self, facts: Facts, *, output: None = None, **options: Unpack[Resume]
+        self, facts: Facts, *, output: None = None, **options: Unpack[Resume[Deps]]
     ) -> AsyncStream[Outcome[T_co]]: ...
     @overload
     def astream_resume(
-        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume]
+        self, facts: Facts, *, output: None = None, **options: Unpack[MayResume[Deps]]
     ) -> AsyncStream[Outcome[T_co | None]]: ...
     @overload
     def astream_resume(
-        self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume]
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[Resume[Deps]]
     ) -> AsyncStream[Outcome[T]]: ...
     @overload
     def astream_resume(
-        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume]
+        self, facts: Facts, *, output: OutputType[T], **options: Unpack[MayResume[Deps]]
     ) -> AsyncStream[Outcome[T | None]]: ...
     @overload
     def astream_resume(
-        self, facts: Facts, *, output: Any, **options: Unpack[MayResume]
+        self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]
     ) -> AsyncStream[Outcome[Any]]: ...
     def astream_resume(
-        self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume]
+        self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]
     ) -> AsyncStream[Outcome[Any]]:
         """Go on with a run, and iterate over its new events in the running event loop; see `stream_resume`."""
         return AsyncStream(self._prepare_resume(facts, output, options, watched=True))
@@ -339,7 +378,7 @@ class Runnable(ABC, Generic[T_co]):
         return self.prepare_resume(facts, options, output=output, output_optional=optional, watched=watched)
 
 
-class BaseAgent(Runnable[T_co]):
+class BaseAgent(Runnable[T_co, Deps]):
     """An agent: its models, its tools and its options; see `Agent`."""
 
     models: tuple[Model, ...]
