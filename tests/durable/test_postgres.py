@@ -18,7 +18,7 @@ from toolspeak.durable.runs import Runs, open_journal
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
-from .journal_contract import JournalContract, new_run, start_and_claim
+from .journal_contract import JournalContract, end, new_run, start_and_claim
 from .postgres import PostgresServer
 
 
@@ -136,6 +136,40 @@ def test_a_run_that_pauses_while_it_is_told_something_is_queued(postgres_schema:
     assert found == ["queued"]
     owner.close()
     person.close()
+
+
+def test_a_chat_in_which_a_run_begins_is_not_pruned(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    starting, pruning = journal.connect(), journal.connect()
+    for chat in ("idle", "busy"):
+        end(starting, start_and_claim(starting, f"{chat}-1", chat=chat))
+    later = starting.read_clock() + 60_000
+    with starting.transaction():
+        starting.start(new_run("busy-2", chat="busy"))
+        assert pruning.prune(later) == ["idle-1"]
+    found = pruning.read_run("busy-2")
+    assert found is not None
+    assert pruning.read_run(found.parent) is not None
+    assert pruning.prune(later) == []
+    starting.close()
+    pruning.close()
+
+
+def test_a_run_that_begins_while_its_chat_is_pruned_begins_a_chat(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    starting, pruning = journal.connect(), journal.connect()
+    end(starting, start_and_claim(starting, "r1", chat="c"))
+    thread = threading.Thread(target=lambda: starting.start(new_run("r2", chat="c")))
+    with pruning.transaction():
+        assert pruning.prune(pruning.read_clock() + 60_000) == ["r1"]
+        thread.start()
+        _wait_until(lambda: _is_waiting_for_a_lock(postgres_schema), 60)
+    thread.join()
+    found = pruning.read_run("r2")
+    assert found is not None
+    assert found.parent == ""
+    starting.close()
+    pruning.close()
 
 
 def test_a_lost_server_is_named_without_the_password(postgres: PostgresServer) -> None:

@@ -145,6 +145,10 @@ class JournalSession(ABC):
     def _lock(self, chat: str | None) -> None:
         """Let starts of runs of a chat happen one after another, or, for None, claims of runs of lanes with limits."""
 
+    @abstractmethod
+    def _lock_idle(self, chats: list[str]) -> list[str]:
+        """Keep runs of chats from being started, except of those in which one is started now; return those chats."""
+
     @contextmanager
     def _writing(self) -> Generator[None]:
         """Write within the transaction that is under way, or in one of its own."""
@@ -639,19 +643,21 @@ class JournalSession(ABC):
         The runs of a chat go on from each other. So they are deleted together, when the last of them has ended, even if
         these are a few more than the limit.
         """
+        ended = (
+            "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
+            " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
+            " AND (o.status <> 'done' OR o.updated >= ?)))"
+        )
         with self._writing():
-            rows = self._read(
-                "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
-                " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
-                " AND (o.status <> 'done' OR o.updated >= ?))) ORDER BY chat, number LIMIT ?",
-                (before, before, limit),
-            )
-            run_ids = {run_id for run_id, _ in rows}
-            if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
-                run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = ?", (last,))}
+            rows = self._read(f"{ended} ORDER BY chat, number LIMIT ?", (before, before, limit))
+            run_ids = [run_id for run_id, chat in rows if not chat]
+            chats = self._lock_idle(sorted({chat for _, chat in rows if chat}))
+            # Again: a run of a chat may have begun before the lock, and the limit may have cut a chat in two.
+            rows = self._read(f"{ended} AND chat {self.AMONG}", (before, before, chats)) if chats else []
+            run_ids += [run_id for run_id, _ in rows]
             for table in self.TABLES:
-                self._write(f"DELETE FROM {table} WHERE run_id {self.AMONG}", (list(run_ids),))
-        return list(run_ids)
+                self._write(f"DELETE FROM {table} WHERE run_id {self.AMONG}", (run_ids,))
+        return run_ids
 
 
 def make_runs(rows: list[Any]) -> list[RunRow]:
