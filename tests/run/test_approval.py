@@ -237,6 +237,37 @@ def test_an_approver_may_take_the_context():
     assert outer.run("Go.").calls[0].output == "Done."
 
 
+@pytest.mark.parametrize("place", ["one agent", "an inner agent", "a handoff"])
+def test_rules_approvers_and_tools_see_the_data_of_a_run(place: str):
+    seen: list[Any] = []
+
+    def note(call: ToolCall, context: Context[Any]) -> bool:
+        seen.append(dict(context.data))
+        return True
+
+    @tool(approve=note)
+    def pay_for(context: Context[Any]) -> str:
+        """Pay."""
+        seen.append(dict(context.data))
+        return "paid"
+
+    pays, done = calls(("pay_for", {})), says("Done.")
+    agent = Agent(ScriptedModel([pays, pays, done] if place == "a handoff" else [pays, done]), [pay_for])
+    if place == "an inner agent":
+        agent = Agent(ScriptedModel([calls(("ask", {"prompt": "Go."})), done]), [agent.as_tool("ask")])
+    elif place == "a handoff":
+        agent = Agent(ScriptedModel([calls(("give", {}))]), [agent.as_handoff("give")])
+    data = {"tenant": "acme"}
+    assert agent.run("Go.", data=data, approve=note).text == "Done."
+    assert seen == [data] * 3
+    seen.clear()
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.", data=data)
+    facts = paused.value.facts
+    assert agent.resume(facts, approvals={paused.value.calls[0].id: True}, data=data).text == "Done."
+    assert seen == [data] * 2
+
+
 @each_case(
     "rule, words", {"raises": (lambda call: 1 / 0, "division by zero"), "a text": (lambda call: "x", "returned 'x'")}
 )

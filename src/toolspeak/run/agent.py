@@ -345,11 +345,11 @@ class Agent(BaseAgent[T_co]):
         check_attachments(self.model, state.history)
         answer = [run.speaker.toolbox[started.output]] if started is not None and started.output else []
         deps = self.deps if context.deps is None else context.deps
-        own_context = Context(deps=deps, run_id=context.run_id)
+        own_context = Context(deps=deps, run_id=context.run_id, data=context.data)
         tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
         toolbox = Toolbox([*offer_tools(self, tools, state.history, handed), *answer])
-        speaker = self._make_speaker(context.run_id, toolbox, dialect, deps, self.approve, run.speaker.streams)
+        speaker = self._make_speaker(own_context, toolbox, dialect, self.approve, run.speaker.streams)
         speaker.approve = speaker.approve or run.speaker.approve
         return speaker
 
@@ -377,7 +377,7 @@ class Agent(BaseAgent[T_co]):
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             if fixed is not None and not callable(self.system):
                 return fixed, await self._dialects.choose_first(setup.get("earlier")), messages
-            context = Context(deps=self._find_deps(options), run_id=run_id)
+            context = self._make_context(run_id, options)
             toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(setup.get("earlier"))
             return toolbox, dialect, await set_system(self.system, messages, context)
@@ -427,7 +427,7 @@ class Agent(BaseAgent[T_co]):
             return self._build_driver(started.run_id, toolbox, dialect, options, setup, facts)
 
         async def ask_before_start() -> "Driver | None":
-            context = Context(deps=self._find_deps(options), run_id=started.run_id)
+            context = self._make_context(started.run_id, options)
             tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             driver = build(tools, await self._dialects.choose_first(started))
             await restore_handoffs(driver, facts, context)
@@ -457,6 +457,9 @@ class Agent(BaseAgent[T_co]):
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         return self.deps if (deps := options.get("deps")) is None else deps
 
+    def _make_context(self, run_id: str, options: RunOptions | ResumeOptions) -> Context[Any]:
+        return Context(deps=self._find_deps(options), run_id=run_id, data=options.get("data") or {})
+
     def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
         choice = options.get("tool_choice")
         return build_first_choice(self.tool_choice if choice is None else choice, toolbox, answer)
@@ -473,13 +476,9 @@ class Agent(BaseAgent[T_co]):
         from toolspeak.run.driver import Driver  # imported with the first run
 
         outer, watched = setup.get("outer"), setup.get("watched", True)
-        trace, deps, approve = (
-            begin_trace(self.tracing, outer, facts),
-            self._find_deps(options),
-            self._find_approver(options, setup),
-        )
+        trace, approve = begin_trace(self.tracing, outer, facts), self._find_approver(options, setup)
         return Driver(
-            self._make_speaker(run_id, toolbox, dialect, deps, approve, watched),
+            self._make_speaker(self._make_context(run_id, options), toolbox, dialect, approve, watched),
             facts=facts,
             watched=watched,
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
@@ -489,7 +488,7 @@ class Agent(BaseAgent[T_co]):
         )
 
     def _make_speaker(
-        self, run_id: str, toolbox: Toolbox, dialect: Dialect, deps: Any, approve: Approver | None, watched: bool
+        self, context: Context[Any], toolbox: Toolbox, dialect: Dialect, approve: Approver | None, watched: bool
     ) -> Speaker:
         from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
         from toolspeak.run.search_tools import OWN_TOOLS
@@ -498,7 +497,14 @@ class Agent(BaseAgent[T_co]):
         gains = gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
         return Speaker(
             ModelRotation(models),
-            Executor(toolbox, OWN_TOOLS, deps=deps, run_id=run_id, timeout=self.tool_timeout),
+            Executor(
+                toolbox,
+                OWN_TOOLS,
+                deps=context.deps,
+                run_id=context.run_id,
+                data=context.data,
+                timeout=self.tool_timeout,
+            ),
             Compactor(self._token_rates, self.summarize),
             approve,
             streams=watched or gains,

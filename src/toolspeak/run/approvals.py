@@ -32,9 +32,6 @@ Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context
 If it has a second parameter, that is the `Context` of the call, with the deps and the id of the run.
 """
 
-BY_RULE = "the tool's own rule"
-"""Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
-
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 """A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
 of what was dropped before is the first of them."""
