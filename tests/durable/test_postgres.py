@@ -13,8 +13,9 @@ import pytest
 
 from tests.cases import each_case
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
-from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, PostgresJournal
+from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, SCHEMA, PostgresJournal
 from toolspeak.durable.runs import Runs, open_journal
+from toolspeak.durable.schema import POSTGRES_MIGRATIONS
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
@@ -47,7 +48,19 @@ print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(10)])
     done = subprocess.run([sys.executable, "-c", program, postgres_schema], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == (str([0] * 10), "")
     with psycopg.connect(postgres_schema) as connection:
-        assert connection.execute("SELECT version FROM ts_schema").fetchall() == [(1,)]
+        assert connection.execute("SELECT version FROM ts_schema").fetchall() == [(SCHEMA,)]
+
+
+def test_tables_of_schema_1_are_brought_up_to_date(postgres_schema: str) -> None:
+    with psycopg.connect(postgres_schema) as connection:
+        for statement in POSTGRES_MIGRATIONS[0]:
+            connection.execute(statement.encode())
+        connection.execute("CREATE TABLE ts_schema (version INTEGER NOT NULL)")
+        connection.execute("INSERT INTO ts_schema VALUES (1)")
+    session = PostgresJournal(postgres_schema).connect()
+    session.start(new_run(labels=(("tenant", "acme"),)))
+    assert [run.run_id for run in session.list_runs(labels=[("tenant", "acme")])] == ["r1"]
+    session.close()
 
 
 def test_tables_of_a_newer_version_are_refused(postgres_schema: str) -> None:
