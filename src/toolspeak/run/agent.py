@@ -349,7 +349,8 @@ class Agent(BaseAgent[T_co]):
         tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
         toolbox = Toolbox([*offer_tools(self, tools, state.history, handed), *answer])
-        speaker = self._make_speaker(own_context, toolbox, dialect, self.approve, run.speaker.streams)
+        executor = self._make_executor(toolbox, deps, context.run_id, context.data)
+        speaker = self._make_speaker(executor, dialect, self.approve, run.speaker.streams)
         speaker.approve = speaker.approve or run.speaker.approve
         return speaker
 
@@ -477,8 +478,9 @@ class Agent(BaseAgent[T_co]):
 
         outer, watched = setup.get("outer"), setup.get("watched", True)
         trace, approve = begin_trace(self.tracing, outer, facts), self._find_approver(options, setup)
+        executor = self._make_executor(toolbox, self._find_deps(options), run_id, options.get("data"))
         return Driver(
-            self._make_speaker(self._make_context(run_id, options), toolbox, dialect, approve, watched),
+            self._make_speaker(executor, dialect, approve, watched),
             facts=facts,
             watched=watched,
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
@@ -487,24 +489,19 @@ class Agent(BaseAgent[T_co]):
             trace=trace,
         )
 
-    def _make_speaker(
-        self, context: Context[Any], toolbox: Toolbox, dialect: Dialect, approve: Approver | None, watched: bool
-    ) -> Speaker:
-        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
-        from toolspeak.run.search_tools import OWN_TOOLS
+    def _make_executor(self, toolbox: Toolbox, deps: Any, run_id: str, data: Mapping[str, Any] | None) -> Executor:
+        from toolspeak.run.search_tools import OWN_TOOLS  # imported with the first run
 
-        models = self._dialects.pair(dialect, self.sampling)
-        gains = gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
+        return Executor(toolbox, OWN_TOOLS, deps=deps, run_id=run_id, data=data, timeout=self.tool_timeout)
+
+    def _make_speaker(self, executor: Executor, dialect: Dialect, approve: Approver | None, watched: bool) -> Speaker:
+        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
+
+        models, specs = self._dialects.pair(dialect, self.sampling), executor.toolbox.specs
+        gains = gains_by_streaming(specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
         return Speaker(
             ModelRotation(models),
-            Executor(
-                toolbox,
-                OWN_TOOLS,
-                deps=context.deps,
-                run_id=context.run_id,
-                data=context.data,
-                timeout=self.tool_timeout,
-            ),
+            executor,
             Compactor(self._token_rates, self.summarize),
             approve,
             streams=watched or gains,
