@@ -208,6 +208,33 @@ def test_a_run_pauses_only_for_the_calls_that_the_rule_names():
     assert [each.output for each in outcome.calls] == ["paid 50.0 to Ada", "paid 500.0 to Ada"]
 
 
+def test_a_run_pauses_after_the_calls_that_run_already():
+    has_started, is_asked = threading.Event(), threading.Event()
+
+    def is_second(call: ToolCall) -> bool:
+        if call.arguments["amount"] == 50:
+            return False
+        assert has_started.wait(30)
+        is_asked.set()
+        return True
+
+    @tool(approve=is_second)
+    def pay_slowly(amount: int) -> str:
+        """Pay."""
+        has_started.set()
+        assert is_asked.wait(30)
+        time.sleep(0.1)
+        return f"paid {amount}"
+
+    pays = calls(("pay_slowly", {"amount": 50}), ("pay_slowly", {"amount": 500}))
+    agent = Agent(ScriptedModel([pays, says("Done.")]), [pay_slowly])
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.")
+    [waiting] = paused.value.calls
+    outcome = agent.resume(paused.value.facts, approvals={waiting.id: True})
+    assert [each.output for each in outcome.calls] == ["paid 50", "paid 500"]
+
+
 def test_a_rule_knows_the_values_that_the_function_would_get():
     seen: list[Any] = []
 

@@ -120,10 +120,14 @@ class UnansweredCalls:
         self.inside: dict[str, tuple[ToolCall, ...]] = {}
 
     def has_paused(self, turn: Turn) -> bool:
-        """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait."""
-        if not self.calls and self.inside and not turn.is_open and not set(turn.running_ids) - self.inside.keys():
+        """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait.
+
+        A call that the rule of its tool has let run may still be running: a pause would cut it off.
+        """
+        is_running = bool(set(turn.running_ids) - self.inside.keys())
+        if not self.calls and self.inside and not turn.is_open and not is_running:
             self.calls = tuple(call for calls in self.inside.values() for call in calls)
-        return bool(self.calls)
+        return bool(self.calls) and not is_running
 
     def build_pause(self, facts: Sequence[Fact]) -> RunPaused:
         """Return the error that pauses the run, which has these facts."""
