@@ -28,6 +28,7 @@ from .commands import Done, run_command
 APP = '''
 from toolspeak import Agent, tool
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
 
 print("loading the app")
 
@@ -47,7 +48,18 @@ async def rest() -> str:
     return ""
 
 
+@tool
+def who(context: Context[str]) -> str:
+    """Say who asks."""
+    return context.deps
+
+
+def make_deps(run):
+    return f"the books of {run.data.get('tenant')}"
+
+
 agents = {
+    "reader": Agent(ScriptedModel([calls(("who", {})), says("I looked.")]), [who]),
     "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
     "echo": Agent(ScriptedModel([says("Hello there.")] * 3)),
     "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
@@ -92,16 +104,16 @@ class Shop:
 @contextmanager
 def open_shop(shop: Shop) -> Generator[Shop]:
     """Let a worker drive the runs of a shop."""
-    with shop.start_worker("app.py:agents", "--slots", "4", "--lease", "20") as process:
+    with shop.start_worker("app.py:agents", "--deps", "app:make_deps", "--slots", "4", "--lease", "20") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
-        assert f" drives payer, echo, sleeper from {shop.store}; Ctrl-C" in line, process.stderr.read()
+        assert f" drives reader, payer, echo, sleeper from {shop.store}; Ctrl-C" in line, process.stderr.read()
         yield shop
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
         errors = process.stderr.read()
-        assert "loading the app" in errors  # standard output is for what the command says
+        assert errors.count("loading the app") == 1  # standard output is for what the command says
         assert "Traceback" not in errors
     with Runs(shop.store) as runs:
         assert runs.workers_sync() == []
@@ -173,15 +185,31 @@ def test_the_first_answer_to_a_call_counts(shop: Shop) -> None:
     assert "pay(amount=7) → paid 7" in followed.stderr
     facts = [json.loads(line)["fact"] for line in shop.run("runs", "show", run_id, "--json").stdout.splitlines()]
     assert [each["by"] for each in facts if each["kind"] == "approval_given"] == ["ann"]
+    assert "\n  pay was approved by ann\n" in shop.run("runs", "show", run_id).stdout
+
+
+def test_data_reaches_deps_and_finds_runs(shop: Shop) -> None:
+    followed = shop.start("reader", "Who?", "--data", "tenant=acme", "--data", "user=7", "--follow", "--json")
+    run_id = json.loads(followed.splitlines()[0])["run_id"]
+    shown = shop.run("runs", "show", run_id).stdout
+    assert " · answered · tenant=acme · user=7\n" in shown
+    assert "the books of acme" in shown
+    listed = shop.run("runs", "list", "--data", "tenant=acme", "--data", "user=7", "--json")
+    assert [(each["id"], each["data"]) for each in json.loads(listed.stdout)] == [
+        (run_id, {"tenant": "acme", "user": "7"})
+    ]
+    assert shop.run("runs", "list", "--data", "tenant=other").stdout == ""
+    wrong = shop.run("runs", "list", "--data", "acme")
+    assert (wrong.returncode, "write --data NAME=VALUE" in wrong.stderr) == (2, True)
 
 
 def test_a_run_is_refused_a_call_with_a_reason(shop: Shop) -> None:
     run_id = shop.start("payer", "Pay 7.")
     shop.wait_for_pause(run_id)
     assert "add --no" in shop.run("runs", "approve", run_id, "--reason", "Too much.").stderr
-    no = shop.run("runs", "approve", run_id, "--no", "--reason", "Too much.")
+    no = shop.run("runs", "approve", run_id, "--no", "--reason", "Too much.", "--by", "ann")
     assert (no.returncode, no.stdout) == (0, "refused: pay(amount=7)\n")
-    assert "pay was refused: Too much." in shop.run("runs", "follow", run_id).stderr
+    assert "pay was refused by ann: Too much." in shop.run("runs", "follow", run_id).stderr
 
 
 def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
@@ -206,6 +234,7 @@ def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
     [
         test_a_run_is_started_and_followed_to_its_answer,
         test_the_first_answer_to_a_call_counts,
+        test_data_reaches_deps_and_finds_runs,
         test_runs_are_listed_cancelled_and_pruned,
     ],
 )

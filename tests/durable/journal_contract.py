@@ -108,6 +108,25 @@ class JournalContract:
 
     # Chats
 
+    def test_runs_are_found_by_their_labels(self, session: JournalSession) -> None:
+        for name, labels in {
+            "a": (("tenant", "acme"), ("user", "7")),
+            "b": (("tenant", "acme"), ("note", ODD_TEXT)),
+            "c": (("tenant", ""),),
+            "d": (),
+        }.items():
+            session.start(new_run(name, labels=labels))
+
+        def find(*labels: tuple[str, str], limit: int = 9) -> str:
+            return "".join(run.run_id for run in session.list_runs(labels=labels, limit=limit))
+
+        assert find(("tenant", "acme")) == "ba"
+        assert find(("tenant", "acme"), limit=1) == "b"
+        assert find(("tenant", "acme"), ("user", "7")) == "a"
+        assert find(("note", ODD_TEXT)) == "b"
+        assert find(("tenant", "")) == "c"
+        assert find(("acme", "tenant")) == ""
+
     def test_a_run_of_a_chat_goes_on_from_the_last_one(self, session: JournalSession) -> None:
         first = session.start(new_run("r1", chat="c")).run
         assert first.parent == ""
@@ -470,7 +489,7 @@ class JournalContract:
     # Retention
 
     def test_old_runs_are_deleted_with_all_that_belongs_to_them(self, session: JournalSession) -> None:
-        hold = start_and_claim(session)
+        hold = start_and_claim(session, labels=(("tenant", "acme"),))
         session.add_command("r1", "cancel", "{}")
         session.add_deltas([DeltaRow("r1", 0, 1, "x")])
         session.append(hold, ["a"], blobs={"x": "y"}, stop_reason="cancelled")
@@ -483,6 +502,7 @@ class JournalContract:
         assert session.find_command("r1", "cancel") is None
         assert session.read_deltas("r1", (-1, 0), 9) == []
         assert session.read_run("r2") is not None
+        assert session.start(new_run("r1", labels=(("tenant", "acme"),))).is_new
 
     def test_a_chat_is_deleted_as_a_whole(self, session: JournalSession) -> None:
         end(session, start_and_claim(session, "r1", chat="c"))

@@ -13,12 +13,13 @@ import pytest
 
 from tests.cases import each_case
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
-from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, PostgresJournal
+from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, SCHEMA, PostgresJournal
 from toolspeak.durable.runs import Runs, open_journal
+from toolspeak.durable.schema import POSTGRES_MIGRATIONS
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
-from .journal_contract import JournalContract, new_run, start_and_claim
+from .journal_contract import JournalContract, end, new_run, start_and_claim
 from .postgres import PostgresServer
 
 
@@ -47,7 +48,19 @@ print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(10)])
     done = subprocess.run([sys.executable, "-c", program, postgres_schema], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == (str([0] * 10), "")
     with psycopg.connect(postgres_schema) as connection:
-        assert connection.execute("SELECT version FROM ts_schema").fetchall() == [(1,)]
+        assert connection.execute("SELECT version FROM ts_schema").fetchall() == [(SCHEMA,)]
+
+
+def test_tables_of_schema_1_are_brought_up_to_date(postgres_schema: str) -> None:
+    with psycopg.connect(postgres_schema) as connection:
+        for statement in POSTGRES_MIGRATIONS[0]:
+            connection.execute(statement.encode())
+        connection.execute("CREATE TABLE ts_schema (version INTEGER NOT NULL)")
+        connection.execute("INSERT INTO ts_schema VALUES (1)")
+    session = PostgresJournal(postgres_schema).connect()
+    session.start(new_run(labels=(("tenant", "acme"),)))
+    assert [run.run_id for run in session.list_runs(labels=[("tenant", "acme")])] == ["r1"]
+    session.close()
 
 
 def test_tables_of_a_newer_version_are_refused(postgres_schema: str) -> None:
@@ -136,6 +149,40 @@ def test_a_run_that_pauses_while_it_is_told_something_is_queued(postgres_schema:
     assert found == ["queued"]
     owner.close()
     person.close()
+
+
+def test_a_chat_in_which_a_run_begins_is_not_pruned(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    starting, pruning = journal.connect(), journal.connect()
+    for chat in ("idle", "busy"):
+        end(starting, start_and_claim(starting, f"{chat}-1", chat=chat))
+    later = starting.read_clock() + 60_000
+    with starting.transaction():
+        starting.start(new_run("busy-2", chat="busy"))
+        assert pruning.prune(later) == ["idle-1"]
+    found = pruning.read_run("busy-2")
+    assert found is not None
+    assert pruning.read_run(found.parent) is not None
+    assert pruning.prune(later) == []
+    starting.close()
+    pruning.close()
+
+
+def test_a_run_that_begins_while_its_chat_is_pruned_begins_a_chat(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    starting, pruning = journal.connect(), journal.connect()
+    end(starting, start_and_claim(starting, "r1", chat="c"))
+    thread = threading.Thread(target=lambda: starting.start(new_run("r2", chat="c")))
+    with pruning.transaction():
+        assert pruning.prune(pruning.read_clock() + 60_000) == ["r1"]
+        thread.start()
+        _wait_until(lambda: _is_waiting_for_a_lock(postgres_schema), 60)
+    thread.join()
+    found = pruning.read_run("r2")
+    assert found is not None
+    assert found.parent == ""
+    starting.close()
+    pruning.close()
 
 
 def test_a_lost_server_is_named_without_the_password(postgres: PostgresServer) -> None:

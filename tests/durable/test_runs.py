@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -14,6 +15,9 @@ from pydantic import BaseModel
 from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
 from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
+from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
+from toolspeak.durable.sqlite import SqliteJournal
+from toolspeak.durable.writer import Writer
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
 from toolspeak.values.errors import UsageError
@@ -28,7 +32,7 @@ from toolspeak.values.events import (
     ToolProgress,
     ToolStarted,
 )
-from toolspeak.values.messages import user
+from toolspeak.values.messages import ToolCall, user
 
 WAIT_SECONDS = 30
 
@@ -432,6 +436,47 @@ async def test_a_chat_goes_on_and_its_facts_grow_linearly(tmp_path: Path) -> Non
 
 
 @in_loop
+async def test_each_run_of_a_chat_is_loaded_once_by_each_worker(tmp_path: Path) -> None:
+    """Two workers take turns, so neither has driven all runs."""
+    count, loaded, texts = 12, Counter[str](), list[str]()
+    script = [says("An answer.")] * count
+    journal = CountedFacts(SqliteJournal(tmp_path / "runs.db"), loaded)
+    runs = Runs(f"sqlite:///{tmp_path}/runs.db")
+    runs.journal, runs.writer = journal, Writer(journal)
+    async with runs:
+        workers = {name: Worker(runs, {name: Agent(ScriptedModel(script))}) for name in ("odd", "even")}
+        async with workers["odd"], workers["even"]:
+            for number in range(count):
+                run = await runs.start("odd" if number % 2 else "even", f"Question {number}.", chat="c")
+                texts = [message.text for message in (await run.outcome(timeout=WAIT_SECONDS)).messages]
+    assert texts[-2:] == [f"Question {count - 1}.", "An answer."]
+    assert len(texts) == 2 * count
+    assert max(loaded.values()) <= 5  # by both workers, by whoever waits for the outcome, and for the next outcome
+
+
+class CountedFacts:
+    """A journal that counts how often the facts of each run are read."""
+
+    def __init__(self, journal: Journal, loaded: Counter[str]) -> None:
+        self.url = journal.url
+        self._journal, self._loaded = journal, loaded
+
+    def connect(self) -> JournalSession:
+        session: Any = self._journal.connect()
+        read = session.read_facts
+
+        def read_facts(run_id: str, *arguments: Any, **options: Any) -> Any:
+            self._loaded[run_id] += 1
+            return read(run_id, *arguments, **options)
+
+        session.read_facts = read_facts
+        return session
+
+    def watch(self) -> ChangeWatch:
+        return self._journal.watch()
+
+
+@in_loop
 async def test_a_run_of_a_chat_that_failed_is_no_part_of_it(tmp_path: Path) -> None:
     async with working(tmp_path, {"sleeper": sleeping_agent(), "echo": echo_agent()}) as runs:
         await (await runs.start("echo", "One.", chat="c")).outcome(timeout=WAIT_SECONDS)
@@ -489,8 +534,19 @@ async def test_a_typed_answer_comes_as_its_type_or_as_data(tmp_path: Path) -> No
     agent = Agent(ScriptedModel([calls(("final_answer", {"number": 42}))]), output=Answer)
     async with working(tmp_path, {"typed": agent}) as runs:
         run = await runs.start("typed", "What?")
-        assert (await run.outcome(Answer, timeout=WAIT_SECONDS)).output == Answer(number=42)
+        assert (await run.outcome(timeout=WAIT_SECONDS)).output == Answer(number=42)
+        assert (await run.outcome(Any)).output == {"number": 42}
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as elsewhere:
+        run = elsewhere.handle(run.id)
         assert (await run.outcome()).output == {"number": 42}
+        assert (await run.outcome(Answer)).output == Answer(number=42)
+    async with Runs(f"sqlite:///{tmp_path}/runs.db", agents={"typed": agent}) as knowing:
+        assert (await knowing.handle(run.id).outcome()).output == Answer(number=42)
+    changed = Agent(ScriptedModel([]), output=list[str])
+    async with Runs(f"sqlite:///{tmp_path}/runs.db", agents={"typed": changed}) as later:
+        with pytest.raises(UsageError, match=r"answered with another type than typed has now; .*outcome\(Any\)"):
+            await later.handle(run.id).outcome()
+        assert (await later.handle(run.id).outcome(Any)).output == {"number": 42}
 
 
 # The rest
@@ -541,3 +597,55 @@ async def test_the_worker_makes_deps_for_each_run(tmp_path: Path) -> None:
     async with working(tmp_path, {"asker": agent}, deps=make_deps) as runs:
         outcome = await (await runs.start("asker", "Who?", key="ann")).outcome(timeout=WAIT_SECONDS)
     assert outcome.calls[0].output == "for ann"
+
+
+# Data
+
+
+@in_loop
+async def test_data_reaches_deps_tools_and_approval_rules_and_finds_runs(tmp_path: Path) -> None:
+    def is_foreign(call: ToolCall, context: Context[str]) -> bool:
+        return context.data["tenant"] != "acme"
+
+    @tool(approve=is_foreign)
+    def who(context: Context[str]) -> str:
+        """Say who asks."""
+        return f"{context.deps} for {context.data['user']}"
+
+    agent = Agent(ScriptedModel([calls(("who", {})), says("Done.")]), [who])
+    asking = Agent(ScriptedModel([calls(("ask", {"prompt": "Who?"})), says("Done.")]), [agent.as_tool("ask", "Ask.")])
+
+    async def make_deps(run: RunRow) -> str:
+        return f"the books of {run.data['tenant']}"
+
+    async with working(tmp_path, {"asker": agent, "outer": asking}, deps=make_deps) as runs:
+        own = await runs.start("asker", "Who?", data={"tenant": "acme", "user": 7, "tags": ["a"]})
+        outcome = await own.outcome(timeout=WAIT_SECONDS)
+        assert outcome.calls[0].output == "the books of acme for 7"
+        inner = await runs.start("outer", "Who?", data={"tenant": "other", "user": 8})
+        call_id = await wait_for_pause(inner)
+        assert await inner.approve(call_id, by="ann")
+        facts = (await inner.outcome(timeout=WAIT_SECONDS)).facts
+        assert any("the books of other for 8" in repr(fact) for fact in facts)
+        assert [row.data["user"] for row in await runs.list(data={"tenant": "acme"})] == [7]
+        assert [row.run_id for row in await runs.list(data={"user": "8"})] == [inner.id]
+        assert await runs.list(data={"tenant": "acme", "user": 8}) == []
+        with pytest.raises(UsageError, match="runs cannot be found by 'tags'"):
+            await runs.list(data={"tags": ["a"]})
+
+
+@in_loop
+async def test_data_belongs_to_the_request_of_a_key(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        first = await runs.start("echo", "Hi.", key="k", data={"tenant": "acme"})
+        assert not (await runs.start("echo", "Hi.", key="k", data={"tenant": "acme"})).is_new
+        with pytest.raises(StartRefused, match="used for another request"):
+            await runs.start("echo", "Hi.", key="k", data={"tenant": "other"})
+        assert (await first.row()).data == {"tenant": "acme"}
+        wrong: Any = {1: 2}
+        with pytest.raises(UsageError, match="a dict whose names are texts"):
+            await runs.start("echo", "Hi.", data=wrong)
+        with pytest.raises(UsageError, match=r"stored as JSON, and cannot be \(.*Worker\(deps="):
+            await runs.start("echo", "Hi.", data={"books": object()})
+        long = await runs.start("echo", "Hi.", data={"note": "x" * 5000, "odd": "a\x00\ud800", "is_new": True})
+        assert [row.run_id for row in await runs.list(data={"is_new": True})] == [long.id]

@@ -9,17 +9,37 @@ from pathlib import Path
 import pytest
 
 from tests.durable.journal_contract import JournalContract, hold_of, new_run, start_and_claim
+from toolspeak import Agent
+from toolspeak.durable import Runs, Worker
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.rows import DeltaRow
 from toolspeak.durable.runs import open_journal
 from toolspeak.durable.sqlite import SqliteJournal
+from toolspeak.testing import ScriptedModel, says
 from toolspeak.values.errors import StoreUnavailable, UsageError
+
+SAVED = Path(__file__).parent / "data" / "runs_schema_1.sqlite"
 
 
 class TestSqliteJournal(JournalContract):
     @pytest.fixture
     def journal(self, tmp_path: Path) -> Journal:
         return SqliteJournal(tmp_path / "runs.db")
+
+
+def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(SAVED.read_bytes())
+    agent = Agent(ScriptedModel([says("Hello again.")]))
+    with Runs(f"sqlite:///{path}") as runs, Worker(runs, {"echo": agent}):
+        ended, queued = (
+            runs.start_sync("echo", text, key=key) for key, text in (("ended", "Hi."), ("queued", "Hi again."))
+        )
+        assert (ended.is_new, queued.is_new) == (False, False)
+        assert (ended.outcome_sync(timeout=60).text, queued.outcome_sync(timeout=60).text) == ("Hello.", "Hello again.")
+        new = runs.start_sync("nobody", "Hi.", data={"tenant": "acme"})
+        assert [row.run_id for row in runs.list_sync(data={"tenant": "acme"})] == [new.id]
+        assert queued.row_sync().data == {}
 
 
 def test_a_file_that_was_removed_is_named_and_takes_nothing(tmp_path: Path) -> None:

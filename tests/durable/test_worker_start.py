@@ -14,6 +14,7 @@ from toolspeak.durable.dispatch import ClaimDispatcher, Driving, Entry
 from toolspeak.durable.quarantine import Quarantine
 from toolspeak.durable.rows import RunRow
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.errors import UsageError
 
 from .loops import in_loop
 
@@ -127,3 +128,60 @@ async def test_the_working_directory_of_a_process_for_one_run_shadows_nothing(tm
             assert await Quarantine(url, f"{folder}/app.py:agents", "w1").drive(run) == 0
         assert (await started.outcome(timeout=60)).text == "Hello."
     assert not [name for name in ("sqlite3", "aiohttp", "h2") if (tmp_path / name).exists()]
+
+
+DEPS_APP = """
+from toolspeak import Agent, tool
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
+
+loads = 0
+
+
+@tool
+def who(context: Context[str]) -> str:
+    "Say who asks."
+    return context.deps
+
+
+def make_deps(run):
+    return f"{run.data['tenant']}, from {__name__}"
+
+
+agents = {"asker": Agent(ScriptedModel([calls(("who", {})), says("Done.")]), [who])}
+"""
+
+
+@pytest.mark.parametrize("where", ["in the worker", "in a process of its own"])
+@in_loop
+async def test_deps_are_made_by_a_function_that_is_named(tmp_path: Path, where: str) -> None:
+    (tmp_path / "app.py").write_text(DEPS_APP)
+    url, agents, deps = f"sqlite:///{tmp_path}/runs.db", f"{tmp_path}/app.py:agents", f"{tmp_path}/app.py:make_deps"
+    async with Runs(url) as runs:
+        started = await runs.start("asker", "Who?", data={"tenant": "acme"})
+        if where == "in the worker":
+            async with Worker(runs, agents, deps=deps):
+                outcome = await started.outcome(timeout=60)
+        else:
+            run = await runs.write(lambda session: session.claim(started.id, 1, "w1"))
+            assert run is not None
+            assert await Quarantine(url, agents, "w1", deps).drive(run) == 0
+            outcome = await started.outcome(timeout=60)
+    assert outcome.calls[0].output == "acme, from __toolspeak_quarantine__"
+
+
+def test_deps_that_are_not_there_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(DEPS_APP)
+    (tmp_path / "other.py").write_text("def make_deps(run): return 'other'")
+    runs, agents = Runs(f"sqlite:///{tmp_path}/runs.db"), f"{tmp_path}/app.py:agents"
+    Worker(runs, agents, deps=f"{tmp_path}/other.py:make_deps")
+    for deps, problem in {
+        "make_deps": "does not say where the function that makes deps is",
+        f"{tmp_path}/app.py:make": r"app\.py has no function 'make' that makes deps; write def make\(run\)",
+        f"{tmp_path}/app.py:loads": "has no function 'loads'",
+    }.items():
+        with pytest.raises(UsageError, match=problem):
+            Worker(runs, agents, deps=deps)
+    with pytest.raises(UsageError, match="so agents= must, too"):
+        Worker(runs, {"echo": Agent(ScriptedModel([]))}, deps="app.py:make_deps")
+    runs.close()

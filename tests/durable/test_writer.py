@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Generator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.durable.loops import in_loop
 from toolspeak.durable import Runs
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession, OutcomeUnknown
 from toolspeak.durable.sqlite import SqliteJournal
-from toolspeak.durable.writer import Writer
+from toolspeak.durable.writer import Heartbeat, Writer
 
 WAIT_SECONDS = 30
 
@@ -122,3 +122,39 @@ async def test_a_start_of_unknown_outcome_is_repeated_only_if_nobody_else_can_ha
         again = await runs.start("echo", "Hi.", key="ticket-7")
         assert not again.is_new
         assert len(await runs.list()) == 2
+
+
+class CountedSessions:
+    """A journal that counts the sessions that are open."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.url = journal.url
+        self.opened, self.open = 0, 0
+        self._journal = journal
+
+    def connect(self) -> JournalSession:
+        session: Any = self._journal.connect()
+        close = session.close
+        self.opened, self.open = self.opened + 1, self.open + 1
+
+        def count_and_close() -> None:
+            self.open -= 1
+            close()
+
+        session.close = count_and_close
+        return session
+
+    def watch(self) -> ChangeWatch:
+        return self._journal.watch()
+
+
+def test_a_session_that_is_given_up_is_closed(tmp_path: Path) -> None:
+    """What a worker says of itself cannot be told, so the session is replaced by another one."""
+    journal = CountedSessions(SqliteJournal(tmp_path / "runs.db"))
+    texts = iter(["{}"])
+    with closing(Writer(journal, Heartbeat("w1", 30, lambda: next(texts), lambda: True))) as writer:
+        while journal.opened < 3:
+            with suppress(Exception):
+                writer.submit(lambda session: session.read_clock(), writes=False).result(WAIT_SECONDS)
+        assert journal.open <= 1
+    assert journal.open == 0

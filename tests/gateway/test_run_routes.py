@@ -180,6 +180,16 @@ def test_a_run_is_started_shown_and_listed(client: Client) -> None:
     assert client.ask("GET", f"/runs?before={shown['created']}&agent=echo").json == {"runs": []}
 
 
+def test_runs_have_data_by_which_they_are_listed(client: Client) -> None:
+    run_id = client.start("echo", data={"tenant": "acme", "user": 7})
+    client.start("echo", data={"tenant": "other"})
+    assert client.ask("GET", f"/runs/{run_id}").json["data"] == {"tenant": "acme", "user": 7}
+    assert [each["id"] for each in client.ask("GET", "/runs?data.tenant=acme&data.user=7").json["runs"]] == [run_id]
+    assert client.ask("GET", "/runs?data.tenant=nobody").json == {"runs": []}
+    wrong = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", "data": "acme"})
+    assert (wrong.status, wrong.error.startswith("data: ")) == (400, True)
+
+
 def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "DISCARD_TIMEOUT_SECONDS", 0.1)
 
@@ -250,6 +260,7 @@ def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Cli
     "check",
     [
         test_a_run_is_started_shown_and_listed,
+        test_runs_have_data_by_which_they_are_listed,
         test_the_first_approval_counts_and_an_early_one_is_refused,
         test_a_run_is_cancelled_once,
         test_events_that_are_cut_at_random_are_complete_and_not_repeated,

@@ -267,3 +267,14 @@ def test_the_status_says_what_the_server_does(weights: Path, folder: Path, comma
     assert (used.weights, used.pid, used.phase, used.ends_after) == (weights, server.pid, "in use", 60.0)
     server.release()
     assert wait_for(lambda: [each.phase for each in list_warm_servers(folder)] == ["idle"])
+
+
+def test_programs_that_look_at_once_do_not_take_each_other_for_a_server(
+    weights: Path, folder: Path, command: list[str]
+) -> None:
+    server = get(weights, folder, command)
+    stop_warm_servers(folder)
+    with (folder / f"{find_name(folder)}.running").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)  # as another program does for a moment
+        assert not server.is_alive
+        assert list_warm_servers(folder) == []

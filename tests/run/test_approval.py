@@ -208,6 +208,33 @@ def test_a_run_pauses_only_for_the_calls_that_the_rule_names():
     assert [each.output for each in outcome.calls] == ["paid 50.0 to Ada", "paid 500.0 to Ada"]
 
 
+def test_a_run_pauses_after_the_calls_that_run_already():
+    has_started, is_asked = threading.Event(), threading.Event()
+
+    def is_second(call: ToolCall) -> bool:
+        if call.arguments["amount"] == 50:
+            return False
+        assert has_started.wait(30)
+        is_asked.set()
+        return True
+
+    @tool(approve=is_second)
+    def pay_slowly(amount: int) -> str:
+        """Pay."""
+        has_started.set()
+        assert is_asked.wait(30)
+        time.sleep(0.1)
+        return f"paid {amount}"
+
+    pays = calls(("pay_slowly", {"amount": 50}), ("pay_slowly", {"amount": 500}))
+    agent = Agent(ScriptedModel([pays, says("Done.")]), [pay_slowly])
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.")
+    [waiting] = paused.value.calls
+    outcome = agent.resume(paused.value.facts, approvals={waiting.id: True})
+    assert [each.output for each in outcome.calls] == ["paid 50", "paid 500"]
+
+
 def test_a_rule_knows_the_values_that_the_function_would_get():
     seen: list[Any] = []
 
@@ -235,6 +262,37 @@ def test_an_approver_may_take_the_context():
     inner = Agent(ScriptedModel(script), [tool(approve=True)(pay_out)]).as_tool("ask")
     outer = Agent(asks, [inner], approve=approve, deps={"limit": 100})
     assert outer.run("Go.").calls[0].output == "Done."
+
+
+@pytest.mark.parametrize("place", ["one agent", "an inner agent", "a handoff"])
+def test_rules_approvers_and_tools_see_the_data_of_a_run(place: str):
+    seen: list[Any] = []
+
+    def note(call: ToolCall, context: Context[Any]) -> bool:
+        seen.append(dict(context.data))
+        return True
+
+    @tool(approve=note)
+    def pay_for(context: Context[Any]) -> str:
+        """Pay."""
+        seen.append(dict(context.data))
+        return "paid"
+
+    pays, done = calls(("pay_for", {})), says("Done.")
+    agent = Agent(ScriptedModel([pays, pays, done] if place == "a handoff" else [pays, done]), [pay_for])
+    if place == "an inner agent":
+        agent = Agent(ScriptedModel([calls(("ask", {"prompt": "Go."})), done]), [agent.as_tool("ask")])
+    elif place == "a handoff":
+        agent = Agent(ScriptedModel([calls(("give", {}))]), [agent.as_handoff("give")])
+    data = {"tenant": "acme"}
+    assert agent.run("Go.", data=data, approve=note).text == "Done."
+    assert seen == [data] * 3
+    seen.clear()
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.", data=data)
+    facts = paused.value.facts
+    assert agent.resume(facts, approvals={paused.value.calls[0].id: True}, data=data).text == "Done."
+    assert seen == [data] * 2
 
 
 @each_case(

@@ -517,6 +517,10 @@ class ServeOptions:
         str | None,
         typer.Option("--agents", metavar="APP.py:NAME", help="Drive the runs of the store here, with these agents."),
     ] = None
+    deps: Annotated[
+        str | None,
+        typer.Option("--deps", metavar="APP.py:NAME", help="With --agents: the function that makes deps for a run."),
+    ] = None
     adapter: AdapterOption = None
     trust_project: TrustProjectOption = False
 
@@ -598,6 +602,10 @@ class StartOptions:
     chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="The conversation that the run goes on with.")] = (
         ""
     )
+    data: Annotated[
+        tuple[str, ...],
+        typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
+    ] = ()
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False
     as_json: JsonOption = False
 

@@ -45,14 +45,16 @@ def require_store(url: str) -> None:
         raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
 
 
-def run_worker(target: str, store: str, *, slots: int, lease: float, grace: float, debug: bool) -> None:
+def run_worker(
+    target: str, store: str, *, deps: str | None, slots: int, lease: float, grace: float, debug: bool
+) -> None:
     """Drive runs until SIGTERM or Ctrl-C, and park those that are under way."""
     if debug:
         print_log()
     else:
         log_warnings()
     runs = Runs(store)
-    worker = build_worker(runs, target, slots=slots, lease=lease, grace=grace)
+    worker = build_worker(runs, target, deps, slots=slots, lease=lease, grace=grace)
 
     def announce() -> None:
         names = ", ".join(worker.agents)
@@ -66,10 +68,13 @@ def run_worker(target: str, store: str, *, slots: int, lease: float, grace: floa
     asyncio.run(work())
 
 
-def build_worker(runs: Runs, target: str, *, slots: int = 8, lease: float = 30.0, grace: float = 30.0) -> Worker:
-    """Return a worker for the agents of a target, which may be a module in the working directory."""
+def build_worker(
+    runs: Runs, target: str, deps: str | None = None, *, slots: int = 8, lease: float = 30.0, grace: float = 30.0
+) -> Worker:
+    """Return a worker for the agents of a target, which may be a module in the working directory; so may `deps`."""
+    made = None if deps is None else find_named_target(deps)
     with reserve_stdout():
-        return Worker(runs, find_named_target(target), slots=slots, lease=lease, grace=grace)
+        return Worker(runs, find_named_target(target), deps=made, slots=slots, lease=lease, grace=grace)
 
 
 def log_warnings() -> None:
@@ -86,11 +91,13 @@ def open_store(url: str) -> Runs:
     return Runs(url)
 
 
-def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, count: int, as_json: bool) -> None:
+def list_runs(
+    store: str, *, statuses: Sequence[str], agent: str, chat: str, data: Sequence[str], count: int, as_json: bool
+) -> None:
     """Print the newest runs."""
     with open_store(store) as runs:
         wanted = cast("Sequence[RunStatus]", statuses)
-        rows = runs.list_sync(statuses=wanted, agent=agent, chat=chat, limit=count)
+        rows = runs.list_sync(statuses=wanted, agent=agent, chat=chat, data=read_data(data), limit=count)
     if as_json:
         write_output(json.dumps([describe_run(row) for row in rows], indent=2, ensure_ascii=False) + "\n")
     elif sys.stdout.isatty():
@@ -101,12 +108,24 @@ def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, cou
             sys.stdout.write("\t".join(map(escape_line, cells)) + "\n")
 
 
+def read_data(entries: Sequence[str]) -> dict[str, str]:
+    """Return the data of a run from texts like `tenant=acme`."""
+    data = dict[str, str]()
+    for entry in entries:
+        name, sign, value = entry.partition("=")
+        if not name or not sign:
+            raise UsageError(f"--data {entry} has no name or no value; write --data NAME=VALUE")
+        data[name] = value
+    return data
+
+
 def start_run(options: StartOptions) -> int:
     """Start a run, print its id or the run itself, and return the exit code."""
     text = prompt.build_prompt(prompt.read_prompt(options.prompt))
     names = ("key", "priority", "lane", "deadline", "chat")
     with Runs(options.store) as runs:
-        run = runs.start_sync(options.agent, text, **{name: getattr(options, name) for name in names})
+        given = {name: getattr(options, name) for name in names}
+        run = runs.start_sync(options.agent, text, data=read_data(options.data), **given)
         if run.is_new:
             _warn_of_missing_worker(runs, run.row_sync())
         if options.follow:
@@ -247,6 +266,10 @@ def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
     parts = [run.run_id, format_time(run.created / 1000), escape_line(run.agent), format_status(run)]
     if run.takeovers:
         parts.append(f"taken over {run.takeovers} time{'' if run.takeovers == 1 else 's'}")
+    parts += [
+        escape_line(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+        for name, value in run.data.items()
+    ]
     console.print(Text(" · ".join(parts), "dim"), soft_wrap=True)
     if facts:
         draw_run(console, facts)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Generator[list["Route"]]:
+def open_run_routes(store: str, agents: str | None, deps: str | None, rules: AccessRules) -> Generator[list["Route"]]:
     """Open a store, and give the routes of its runs. A worker parks its runs when the context is left."""
     from toolspeak.cli.runs import build_worker, log_warnings
     from toolspeak.durable import Runs
@@ -52,7 +52,7 @@ def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Gener
             yield routes
             return
         log_warnings()
-        worker = build_worker(runs, agents)
+        worker = build_worker(runs, agents, deps)
         # SIGTERM ends the server alone: uvicorn sends it again when it has stopped, and the worker must park first.
         previous = signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
@@ -135,6 +135,8 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         )
     if options.agents is not None and options.store is None:
         raise UsageError("--agents drives the runs of a store; name it: --store sqlite:///runs.db")
+    if options.deps is not None and options.agents is None:
+        raise UsageError("--deps makes what the tools of agents get; name these: --agents APP.py:NAME")
     if options.otlp_content and options.otlp is None:
         raise UsageError("--otlp-content is about what is sent; say where to: --otlp http://127.0.0.1:4318")
     sender = None if options.otlp is None else SpanSender(options.otlp, os.environ)
@@ -158,7 +160,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             tracer = stack.enter_context(SpanExporter(sender, content=options.otlp_content))
         routes: Sequence[Route] = ()
         if options.store is not None:
-            routes = stack.enter_context(open_run_routes(options.store, options.agents, rules))
+            routes = stack.enter_context(open_run_routes(options.store, options.agents, options.deps, rules))
         mounted = {} if tools is None else {"/mcp": tools}
         application = mounted_app(mounted, rules, routes)
         if served:

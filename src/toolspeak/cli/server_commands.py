@@ -187,6 +187,14 @@ def worker_command(
         ),
     ],
     store: StoreOption,
+    deps: Annotated[
+        str | None,
+        typer.Option(
+            "--deps",
+            metavar="APP.py:NAME",
+            help="The function that makes, from a run, what tools get in their Context.",
+        ),
+    ] = None,
     slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Drive N runs at once.")] = 8,
     lease: Annotated[
         float,
@@ -207,7 +215,7 @@ def worker_command(
     """
     from toolspeak.cli.runs import run_worker
 
-    run_worker(agents, store, slots=slots, lease=lease, grace=grace, debug=debug)
+    run_worker(agents, store, deps=deps, slots=slots, lease=lease, grace=grace, debug=debug)
 
 
 @runs_app.callback()
@@ -226,6 +234,10 @@ def runs_list_command(
     ] = None,
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Only runs of this agent.")] = "",
     chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="Only runs of this conversation.")] = "",
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="NAME=VALUE", help="Only runs that were started with this data. Repeatable."),
+    ] = None,
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="Show at most N runs.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
@@ -233,7 +245,13 @@ def runs_list_command(
     from toolspeak.cli.runs import list_runs
 
     list_runs(
-        store, statuses=[each.value for each in status or ()], agent=agent, chat=chat, count=count, as_json=as_json
+        store,
+        statuses=[each.value for each in status or ()],
+        agent=agent,
+        chat=chat,
+        data=data or (),
+        count=count,
+        as_json=as_json,
     )
 
 

@@ -91,8 +91,8 @@ def _format_fact(fact: events.OwnFact) -> Iterator[str]:
             yield from f"  {sign} {format_result(result)}".split("\n")
         case events.TurnEnded(message=message) if text := message.text.strip():
             yield from f"assistant: {escape_prose(text)}".split("\n")
-        case events.ApprovalGiven(approved=False, reason=reason):
-            yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
+        case events.ApprovalGiven() if answer := _format_answer(fact, "the call"):
+            yield answer
         case events.Compacted():
             yield format_compaction(fact)
         case events.HandedOver(agent=agent):
@@ -103,6 +103,14 @@ def _format_fact(fact: events.OwnFact) -> Iterator[str]:
             yield escape_controls(f"stopped ({reason}): {detail}".removesuffix(": "))
         case _:
             pass
+
+
+def _format_answer(given: events.ApprovalGiven, name: str) -> str:
+    """Return the line that shows an answer to the question whether a call may run; "" for a yes of whoever looks on."""
+    if given.approved and given.by in ("", events.BY_RULE):
+        return ""
+    by, why = f" by {given.by}" if given.by else "", f": {given.reason}" if given.reason else ""
+    return escape_controls(f"  {name} was {'approved' if given.approved else 'refused'}{by}{why}")
 
 
 ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
@@ -177,10 +185,10 @@ class Transcript:
                 self.write_line("(the text so far was reasoning)", "dim")
             case events.TurnEnded():
                 self._end_turn(event)
-            case events.ApprovalGiven(approved=False, call_id=call_id, reason=reason):
+            case events.ApprovalGiven(call_id=call_id, approved=approved):
                 name = self._calls[call_id].name if call_id in self._calls else "the call"
-                why = f": {reason}" if reason else ""
-                self.write_line(escape_controls(f"  {name} was refused{why}"), "yellow")
+                if answer := _format_answer(event, name):
+                    self.write_line(answer, "dim" if approved else "yellow")
             case events.ToolStarted(call_id=call_id):
                 self._running[call_id] = ""
             case events.ToolFinished():

@@ -69,6 +69,7 @@ def describe_run(run: RunRow) -> dict[str, Any]:
         "lane": run.lane or None,
         "priority": run.priority,
         "chat": run.chat or None,
+        "data": run.data,
         "worker": run.owner or None,
         "facts": run.next_seq,
         "takeovers": run.takeovers,

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 
 from toolspeak.durable.journal import Fenced
-from toolspeak.durable.quarantine import COULD_NOT_DRIVE, load_agents
+from toolspeak.durable.quarantine import COULD_NOT_DRIVE, load_program
 from toolspeak.durable.runs import open_journal
 from toolspeak.durable.segment import COMMAND_FACTS, Segment
 from toolspeak.durable.writer import Writer
@@ -23,7 +23,7 @@ POLL_SECONDS = 0.5
 """How long a cancellation stays unnoticed."""
 
 
-async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int) -> None:
+async def drive_alone(url: str, target: str, deps: str | None, owner: str, run_id: str, epoch: int) -> None:
     """Drive a run that a worker has claimed.
 
     Raises:
@@ -33,7 +33,8 @@ async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int
     run = await writer.read(lambda session: session.read_run(run_id))
     if run is None or (run.epoch, run.owner, run.status) != (epoch, owner, "running"):
         return
-    segment = Segment(run, load_agents(target)[run.agent], writer, None, owner)
+    agents, make_deps = load_program(target, deps)
+    segment = Segment(run, agents[run.agent], writer, make_deps, owner)
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, segment.park)
     watching = asyncio.create_task(_watch_commands(writer, segment))
@@ -59,7 +60,7 @@ async def _watch_commands(writer: Writer, segment: Segment) -> None:
 
 
 if __name__ == "__main__":
-    agents, holder, run_name, number = sys.argv[1:]
+    place, holder, run_name, number = sys.argv[1:]
     given = json.load(sys.stdin)
     sys.path += [folder for folder in given["path"] if folder not in sys.path]  # behind everything that is installed
-    asyncio.run(drive_alone(given["url"], agents, holder, run_name, int(number)))
+    asyncio.run(drive_alone(given["url"], place, given["deps"], holder, run_name, int(number)))

@@ -29,7 +29,7 @@ How the SQL is written:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, Protocol
@@ -75,7 +75,7 @@ class ApprovalRefused(UsageError):
 
 DAY_MS = 24 * 3600 * 1000
 MAX_INTEGER = 2**31 - 1
-NEW_FIELDS = [field.name for field in fields(NewRun) if field.name != "deadline_ms"]
+NEW_FIELDS = [field.name for field in fields(NewRun) if field.name not in ("deadline_ms", "labels")]
 RUN_FIELDS = [field.name for field in fields(RunRow)]
 RUN_COLUMNS = ", ".join(RUN_FIELDS)
 HELD = "run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'"
@@ -91,7 +91,7 @@ class JournalSession(ABC):
     AMONG: ClassVar[str]
     FOR_UPDATE: ClassVar[str] = ""
     SKIP_LOCKED: ClassVar[str] = ""
-    TABLES: ClassVar[tuple[str, ...]] = ("ts_facts", "ts_blobs", "ts_commands", "ts_runs")
+    TABLES: ClassVar[tuple[str, ...]] = ("ts_facts", "ts_blobs", "ts_commands", "ts_labels", "ts_runs")
     """What holds rows of a run, and goes when the run is pruned."""
 
     @abstractmethod
@@ -144,6 +144,10 @@ class JournalSession(ABC):
     @abstractmethod
     def _lock(self, chat: str | None) -> None:
         """Let starts of runs of a chat happen one after another, or, for None, claims of runs of lanes with limits."""
+
+    @abstractmethod
+    def _lock_idle(self, chats: list[str]) -> list[str]:
+        """Keep runs of chats from being started, except of those in which one is started now; return those chats."""
 
     @contextmanager
     def _writing(self) -> Generator[None]:
@@ -207,6 +211,8 @@ class JournalSession(ABC):
                     [*(getattr(run, name) for name in NEW_FIELDS), self._find_parent(run.chat), run.deadline_ms],
                 )
                 if new is not None:
+                    for label in run.labels:
+                        self._write("INSERT INTO ts_labels VALUES (?, ?, ?)", (run.run_id, *label))
                     self._notify()
                     return Started(new, is_new=True)
                 [known] = self._find("WHERE run_id = ?", (run.run_id,))
@@ -258,6 +264,7 @@ class JournalSession(ABC):
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        labels: Iterable[tuple[str, str]] = (),
         limit: int = 100,
         before: int = 0,
     ) -> list[RunRow]:
@@ -267,19 +274,21 @@ class JournalSession(ABC):
             statuses: Only runs with one of these; all if empty.
             agent: Only runs of this agent; of all if "".
             chat: Only runs of this chat; of all if "".
+            labels: Only runs that have all of these.
             limit: How many at most.
             before: Only runs that were created before this time; 0 for all.
         """
-        asked: dict[str, object] = {
-            f"status {self.AMONG}": list(statuses),
-            "agent = ?": agent,
-            "chat = ?": chat,
-            "created < ?": before,
-        }
-        wanted = {condition: value for condition, value in asked.items() if value}
-        return self._find(
-            f"WHERE {' AND '.join(wanted) or 'TRUE'} ORDER BY number DESC LIMIT ?", [*wanted.values(), limit]
-        )
+        by_label = "run_id IN (SELECT run_id FROM ts_labels WHERE name = ? AND value = ?)"
+        asked: list[tuple[str, tuple[object, ...]]] = [
+            (f"status {self.AMONG}", (list(statuses),)),
+            ("agent = ?", (agent,)),
+            ("chat = ?", (chat,)),
+            ("created < ?", (before,)),
+            *((by_label, label) for label in labels),
+        ]
+        wanted = [each for each in asked if any(each[1])]
+        conditions, values = " AND ".join(each[0] for each in wanted), [value for each in wanted for value in each[1]]
+        return self._find(f"WHERE {conditions or 'TRUE'} ORDER BY number DESC LIMIT ?", [*values, limit])
 
     def count_runs(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""
@@ -639,19 +648,21 @@ class JournalSession(ABC):
         The runs of a chat go on from each other. So they are deleted together, when the last of them has ended, even if
         these are a few more than the limit.
         """
+        ended = (
+            "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
+            " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
+            " AND (o.status <> 'done' OR o.updated >= ?)))"
+        )
         with self._writing():
-            rows = self._read(
-                "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
-                " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
-                " AND (o.status <> 'done' OR o.updated >= ?))) ORDER BY chat, number LIMIT ?",
-                (before, before, limit),
-            )
-            run_ids = {run_id for run_id, _ in rows}
-            if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
-                run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = ?", (last,))}
+            rows = self._read(f"{ended} ORDER BY chat, number LIMIT ?", (before, before, limit))
+            run_ids = [run_id for run_id, chat in rows if not chat]
+            chats = self._lock_idle(sorted({chat for _, chat in rows if chat}))
+            # Again: a run of a chat may have begun before the lock, and the limit may have cut a chat in two.
+            rows = self._read(f"{ended} AND chat {self.AMONG}", (before, before, chats)) if chats else []
+            run_ids += [run_id for run_id, _ in rows]
             for table in self.TABLES:
-                self._write(f"DELETE FROM {table} WHERE run_id {self.AMONG}", (list(run_ids),))
-        return list(run_ids)
+                self._write(f"DELETE FROM {table} WHERE run_id {self.AMONG}", (run_ids,))
+        return run_ids
 
 
 def make_runs(rows: list[Any]) -> list[RunRow]:

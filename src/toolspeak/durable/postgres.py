@@ -200,6 +200,11 @@ class PostgresSession(JournalSession):
         else:
             self._read("SELECT pg_advisory_xact_lock(?, hashtext(?))", (CHAT_LOCK, chat))
 
+    def _lock_idle(self, chats: list[str]) -> list[str]:
+        # Without waiting: whoever starts runs may hold the lock of one chat and wait for that of another.
+        locked = "SELECT chat FROM unnest(?::text[]) AS chat WHERE pg_try_advisory_xact_lock(?, hashtext(chat))"
+        return [row[0] for row in self._read(locked, (chats, CHAT_LOCK))]
+
     def read_clock(self) -> int:
         """Return the time of the server."""
         return self._read(f"SELECT {_NOW}")[0][0]

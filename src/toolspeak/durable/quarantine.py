@@ -15,7 +15,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -50,10 +50,12 @@ class Quarantine:
         url: The address of the store.
         target: Where the agents are, as `load_agents` takes it.
         owner: The name of the worker, which holds the run.
+        deps: Where the function is that makes deps; None if there is none.
     """
 
-    def __init__(self, url: str, target: str, owner: str) -> None:
+    def __init__(self, url: str, target: str, owner: str, deps: str | None = None) -> None:
         self._url = url
+        self._deps = deps
         self._target = target
         self._owner = owner
         self._processes: set[asyncio.subprocess.Process] = set()
@@ -65,7 +67,7 @@ class Quarantine:
             sys.executable, "-P", "-m", "toolspeak.durable.isolated_run", *arguments, stdin=asyncio.subprocess.PIPE
         )
         # Not arguments: others see those, and the address has a password.
-        given = json.dumps({"url": self._url, "path": sys.path})
+        given = json.dumps({"url": self._url, "path": sys.path, "deps": self._deps})
         self._processes.add(process)
         try:
             await process.communicate(given.encode())
@@ -93,6 +95,29 @@ def find_target(agents: Mapping[str, Agent[Any]]) -> str | None:
     return None
 
 
+def load_program(target: str, deps: str | None = None) -> tuple[dict[str, Agent[Any]], Callable[[RunRow], Any] | None]:
+    """Return the agents at a place, and the function at another one that makes deps. A file that has both runs once.
+
+    Raises:
+        UsageError: They are not there.
+    """
+    place, variable = _split_target(target, "the agents are")
+    names = _load_names(place)
+    agents = _find_agents(names, place, variable)
+    if deps is None:
+        return agents, None
+    other, function = _split_target(deps, "the function that makes deps is")
+    if other != place and Path(other).resolve() != Path(place).resolve():
+        names = _load_names(other, f"{MODULE_NAME}_deps")
+    found = names.get(function)
+    if not callable(found):
+        raise UsageError(
+            f"{other} has no function {function!r} that makes deps; write def {function}(run): …, which returns what "
+            "tools get in their Context"
+        )
+    return agents, found
+
+
 def load_agents(target: str) -> dict[str, Agent[Any]]:
     """Return the agents at a place: `app.py:agents` or `package.module:agents`.
 
@@ -101,21 +126,32 @@ def load_agents(target: str) -> dict[str, Agent[Any]]:
     Raises:
         UsageError: There are none.
     """
+    return load_program(target)[0]
+
+
+def _split_target(target: str, what: str) -> tuple[str, str]:
     place, _, variable = target.rpartition(":")
     if not place:
-        raise UsageError(f"{target!r} does not say where the agents are; write FILE.py:NAME or MODULE:NAME")
+        raise UsageError(f"{target!r} does not say where {what}; write FILE.py:NAME or MODULE:NAME")
+    return place, variable
+
+
+def _load_names(place: str, name: str = MODULE_NAME) -> Mapping[str, Any]:
+    """Return the names in a file or a module."""
     path = Path(place)
     if place.endswith(".py") or path.is_absolute():
         file = path / "__init__.py" if path.is_dir() else path
         is_alone = not (file.parent / "__init__.py").is_file()
-        names: Mapping[str, Any] = vars(import_file(file, name=MODULE_NAME if is_alone else None))
-    else:
-        try:
-            names = vars(importlib.import_module(place))
-        except ModuleNotFoundError as error:
-            if not f"{place}.".startswith(f"{error.name}."):  # something that the module imports
-                raise
-            raise UsageError(f"there is no module {place}; a file is written {place}.py") from None
+        return vars(import_file(file, name=name if is_alone else None))
+    try:
+        return vars(importlib.import_module(place))
+    except ModuleNotFoundError as error:
+        if not f"{place}.".startswith(f"{error.name}."):  # something that the module imports
+            raise
+        raise UsageError(f"there is no module {place}; a file is written {place}.py") from None
+
+
+def _find_agents(names: Mapping[str, Any], place: str, variable: str) -> dict[str, Agent[Any]]:
     found = names.get(variable)
     if isinstance(found, Agent):
         return {variable: found}

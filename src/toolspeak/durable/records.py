@@ -10,10 +10,12 @@ Data is read by the types of its fields, as in `codec`; nothing stored is ever e
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce as fold
 from typing import Any, NamedTuple, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.log import StoredFact, split_inherited, split_system
@@ -121,7 +123,13 @@ class RunProgress:
 SPILL_CHARS = 16_384
 """Facts whose text is longer are stored as blobs."""
 
-STORABLE_OPTIONS = ("messages", "tool_choice", "limits", "compacted")
+STORABLE_OPTIONS = ("messages", "tool_choice", "limits", "compacted", "data")
+
+MAX_KEPT_CHARS = 32_000_000
+"""How many characters of stored facts the conversations stand for that a session keeps."""
+
+MAX_LABEL_CHARS = 200
+"""Runs are found by names and values of their data that are no longer."""
 
 
 class EncodedFacts(NamedTuple):
@@ -137,6 +145,36 @@ class Conversation(NamedTuple):
     messages: tuple[Message, ...] = ()
     compacted: Compacted | None = None
     started: RunStarted | None = None
+
+
+class KeptConversations:
+    """The conversations after runs that a session has loaded, as far as there is room.
+
+    A run that has ended never changes. Its key may start it again after it was pruned, so the time of its start counts.
+    """
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[tuple[str, int], tuple[Conversation, int]] = OrderedDict()
+        self._chars = 0
+
+    def find(self, run: RunRow) -> tuple[Conversation, int] | None:
+        """Return the conversation after a run, with the characters of its stored facts; None if it is not kept."""
+        key = (run.run_id, run.created)
+        if key in self._entries:
+            self._entries.move_to_end(key)
+        return self._entries.get(key)
+
+    def add(self, run: RunRow, conversation: Conversation, chars: int) -> None:
+        """Keep the conversation after a run, and drop those that were not used for longest."""
+        if run.status != "done" or chars > MAX_KEPT_CHARS:
+            return
+        self._entries[run.run_id, run.created] = conversation, chars
+        self._chars += chars
+        while self._chars > MAX_KEPT_CHARS:
+            self._chars -= self._entries.popitem(last=False)[1][1]
+
+
+_KEPT: WeakKeyDictionary[JournalSession, KeptConversations] = WeakKeyDictionary()
 
 
 def encode_facts(facts: Iterable[Fact], before: Sequence[Message] = ()) -> EncodedFacts:
@@ -174,16 +212,25 @@ def decode_fact(session: JournalSession, run: RunRow, row: FactRow, before: Conv
     Raises:
         UsageError: The fact cannot be read.
     """
-    data: dict[str, Any] = json.loads(row.data)
-    if (name := data.get("blob")) is not None:
-        text = session.read_blob(run.run_id, name)
-        if text is None:
-            raise UsageError(f"fact {row.seq} of run {run.run_id} refers to a text that is not in the store")
-        data = json.loads(text)
+    return _decode_text(session, run, _read_text(session, run, row), before)
+
+
+def _read_text(session: JournalSession, run: RunRow, row: FactRow) -> str:
+    """Return the text of a stored fact, which may be a blob."""
+    if '"blob": ' not in row.data[:200] or (name := json.loads(row.data).get("blob")) is None:
+        return row.data
+    text = session.read_blob(run.run_id, name)
+    if text is None:
+        raise UsageError(f"fact {row.seq} of run {run.run_id} refers to a text that is not in the store")
+    return text
+
+
+def _decode_text(session: JournalSession, run: RunRow, text: str, before: Conversation | None) -> Fact:
+    data: dict[str, Any] = json.loads(text)
     inherited = data.pop("inherited", 0)
     fact = codec.decode(data)
     if isinstance(fact, Message):
-        raise UsageError(f"fact {row.seq} of run {run.run_id} is a message")
+        raise UsageError(f"a fact of run {run.run_id} is a message")
     if not isinstance(fact, RunStarted) or not inherited:
         return fact
     earlier = split_system((before or load_conversation(session, run.parent)).messages)[1]
@@ -209,22 +256,36 @@ def fold_facts(facts: Sequence[Fact]) -> State:
 
 
 def load_conversation(session: JournalSession, run_id: str) -> Conversation:
-    """Return the conversation of a chat after a run of it. A run that was not answered is no part of it."""
+    """Return the conversation of a chat after a run of it. A run that was not answered is no part of it.
+
+    What a session has loaded is kept, so that the next run of a chat loads only the one before it.
+    """
+    kept = _KEPT.setdefault(session, KeptConversations())
     chain: list[RunRow] = []
+    conversation, chars = Conversation(), 0
     while run_id and (run := session.read_run(run_id)) is not None:
+        if (found := kept.find(run)) is not None:
+            conversation, chars = found
+            break
         chain.append(run)
         run_id = run.parent
-    conversation = Conversation()
     for run in reversed(chain):
-        facts = [decode_fact(session, run, row, conversation) for row in session.read_facts(run.run_id)]
-        state = fold_facts(facts)
-        if state.run is None:
-            continue
-        outcome = build_outcome(state, tuple(facts))
-        messages, dropped = extend_conversation(conversation.messages, outcome)
-        if not dropped:
-            conversation = Conversation(messages, outcome.compacted, state.run)
+        texts = [_read_text(session, run, row) for row in session.read_facts(run.run_id)]
+        facts = [_decode_text(session, run, text, conversation) for text in texts]
+        chars += sum(map(len, texts))
+        conversation = _extend(conversation, facts)
+        kept.add(run, conversation, chars)
     return conversation
+
+
+def _extend(conversation: Conversation, facts: Sequence[Fact]) -> Conversation:
+    """Return a conversation after a run with these facts."""
+    state = fold_facts(facts)
+    if state.run is None:
+        return conversation
+    outcome = build_outcome(state, tuple(facts))
+    messages, dropped = extend_conversation(conversation.messages, outcome)
+    return conversation if dropped else Conversation(messages, outcome.compacted, state.run)
 
 
 # Requests
@@ -252,7 +313,49 @@ def encode_request(prompt: Prompt, options: RunOptions) -> str:
         "limits": None if limits is None else codec.encode(RunResumed(limits=limits)),
         "compacted": None if compacted is None else codec.encode(compacted),
     }
+    if given := options.get("data"):  # a request without data is stored as earlier releases store it
+        data["data"] = _check_data(given)
     return json.dumps(data, sort_keys=True)
+
+
+def _check_data(data: Any) -> dict[str, Any]:
+    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in cast("Mapping[object, Any]", data)):
+        raise UsageError("data= of a run is a dict whose names are texts: data={'tenant': 'acme'}")
+    try:
+        given = dict(cast("Mapping[str, Any]", data))
+        json.dumps(given, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"data= of a durable run is stored as JSON, and cannot be ({error}); give ids and texts, and let the "
+            "worker make objects of them (Worker(deps=…))"
+        ) from None
+    return given
+
+
+def build_labels(data: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Return the part of a run's data by which runs are found: short texts, numbers and booleans under short names."""
+    made = ((name, _make_label(value)) for name, value in (data or {}).items())
+    return tuple((name, value) for name, value in made if value is not None and _make_label(name) is not None)
+
+
+def build_filter(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the labels of runs that have this data. A number is found by its text, too.
+
+    Raises:
+        UsageError: Runs cannot be found by one of the values.
+    """
+    labels = build_labels(data)
+    if wrong := sorted(data.keys() - {name for name, _ in labels}):
+        raise UsageError(
+            f"runs cannot be found by {wrong[0]!r}: give a text of at most {MAX_LABEL_CHARS} printable characters, a "
+            "number or a boolean"
+        )
+    return labels
+
+
+def _make_label(value: object) -> str | None:
+    text = value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool | int | float) else None
+    return text if text is not None and len(text) <= MAX_LABEL_CHARS and text.isprintable() else None
 
 
 def decode_request(text: str, conversation: Conversation) -> tuple[Prompt, RunOptions]:
@@ -266,4 +369,5 @@ def decode_request(text: str, conversation: Conversation) -> tuple[Prompt, RunOp
     options["compacted"] = conversation.compacted if compacted is None else cast("Compacted", codec.decode(compacted))
     limits = data["limits"]
     options["limits"] = None if limits is None else cast("RunResumed", codec.decode(limits)).limits
+    options["data"] = data.get("data")
     return prompt, options

@@ -1,6 +1,7 @@
 """What a journal stores and returns, as values. `JournalSession` (`journal.py`) has the methods that take them."""
 
-from typing import Literal, NamedTuple, TypeAlias
+import json
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolspeak.values.frozen import frozen
 
@@ -53,6 +54,7 @@ class NewRun:
         lane: The lane; "" for none.
         chat: The conversation that the run belongs to; "" for none.
         deadline_ms: Milliseconds from now at which the run must have ended; None for any time.
+        labels: By what the run is found: names and values.
     """
 
     run_id: str
@@ -65,6 +67,7 @@ class NewRun:
     lane: str = ""
     chat: str = ""
     deadline_ms: int | None = None
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @frozen
@@ -109,6 +112,11 @@ class RunRow:
     dispatched: int
     created: int
     updated: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the run was started with besides its prompt: `Runs.start(…, data=…)`."""
+        return json.loads(self.request).get("data") or {}
 
 
 class Started(NamedTuple):

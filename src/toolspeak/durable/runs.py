@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar, Unpack, cast
 from toolspeak.durable.approvals import WaitingCall, answer, find_waiting
 from toolspeak.durable.event_feed import RunEvent, find_run, follow_run
 from toolspeak.durable.journal import Journal, JournalSession, OutcomeUnknown
-from toolspeak.durable.records import encode_request, fold_facts, load_facts
+from toolspeak.durable.records import build_filter, build_labels, encode_request, fold_facts, load_facts
 from toolspeak.durable.rows import ID_CHARS, Lane, NewRun, RunRow, RunStatus, WorkerRow
 from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.watcher import Watcher, wait_for_change
@@ -23,7 +23,7 @@ from toolspeak.durable.writer import Writer
 from toolspeak.run import portal
 from toolspeak.run.output import Output
 from toolspeak.run.run import build_outcome, find_output
-from toolspeak.run.runnable import Prompt, RunOptions
+from toolspeak.run.runnable import BaseAgent, Prompt, RunOptions
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact
@@ -149,31 +149,45 @@ class RunHandle:
         """Wait until the run has ended, and return its outcome. A paused run is waited for.
 
         Args:
-            output: The type of the answer, if the agent gives typed ones; without it, the answer is JSON data.
+            output: The type of the answer, instead of the agent's own. The agent's own is known where a `Worker` of
+                this store drives it, or from `Runs(agents=…)`; else the answer is JSON data. `Any` gives JSON data.
             timeout: Seconds after which `TimeoutError` is raised; the run goes on.
         """
         async with asyncio.timeout(timeout):
-            facts = await self._wait_for_end()
+            run, facts = await self._wait_for_end()
         state = fold_facts(facts)
         value: Any = None
         if state.run is not None and state.run.output is not None:
             result = find_output(state, state.run.output)
-            data = None if result is None else result.output
-            value = data if output is None or result is None else Output(output).load(data)
+            value = None if result is None else self._load_output(run, result.output, output)
         return build_outcome(state, facts, value)
 
-    async def _wait_for_end(self) -> tuple[Fact, ...]:
-        """Wait until the run has ended, and return its facts."""
+    def _load_output(self, run: RunRow, data: Any, kind: Any) -> Any:
+        """Return the typed answer of a run from its JSON data."""
+        if kind is Any or (kind is None and self._runs.outputs.get(run.agent) is None):
+            return data
+        try:
+            return Output(self._runs.outputs[run.agent] if kind is None else kind).load(data)
+        except UsageError as error:
+            if kind is not None:
+                raise
+            raise UsageError(
+                f"run {self.id} was answered with another type than {run.agent} has now; outcome(OLD_TYPE) gives its "
+                f"answer, and outcome(Any) gives it as data: {error}"
+            ) from error
+
+    async def _wait_for_end(self) -> tuple[RunRow, tuple[Fact, ...]]:
+        """Wait until the run has ended, and return it with its facts."""
         await self._runs.prepare()
         with self._runs.watcher.subscribe() as changed:
-            while (facts := await self._runs.read(self._load_ended)) is None:
+            while (ended := await self._runs.read(self._load_ended)) is None:
                 await asyncio.sleep(MIN_WAIT_SECONDS)
                 await wait_for_change(changed, MAX_WAIT_SECONDS)
-        return facts
+        return ended
 
-    def _load_ended(self, session: JournalSession) -> tuple[Fact, ...] | None:
+    def _load_ended(self, session: JournalSession) -> tuple[RunRow, tuple[Fact, ...]] | None:
         run = find_run(session, self.id)
-        return tuple(load_facts(session, run)) if run.status == "done" else None
+        return (run, tuple(load_facts(session, run))) if run.status == "done" else None
 
     # For programs that are not async
 
@@ -234,14 +248,23 @@ class Runs:
         journal: The store.
         writer: The thread that uses it.
         watcher: The thread that notices changes.
+        outputs: The types of the answers of the agents that are known here, by the names of these agents.
     """
 
-    def __init__(self, url: str, *, lanes: Mapping[str, Lane] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        lanes: Mapping[str, Lane] | None = None,
+        agents: Mapping[str, BaseAgent[Any]] | None = None,
+    ) -> None:
         """Name a store.
 
         Args:
             url: `sqlite:///runs.db`, or `postgresql://…`.
             lanes: Lanes to define or change. They are kept in the store, and hold for all processes.
+            agents: The agents by name, so that outcomes have the types of their answers. The agents of a `Worker` that
+                drives runs of this store in this process are known without.
 
         Raises:
             UsageError: The address or a lane cannot be used.
@@ -250,6 +273,7 @@ class Runs:
         self.journal = open_journal(url)
         self.writer = Writer(self.journal)
         self.watcher = Watcher(self.journal)
+        self.outputs = {name: agent.output for name, agent in (agents or {}).items()}
         self._lanes = dict(lanes or {})
         for name, lane in self._lanes.items():
             limits = (lane.concurrency, lane.rate, lane.waiting)
@@ -318,7 +342,8 @@ class Runs:
             lane: The lane whose limits hold for the run.
             deadline: Seconds from now after which the run is ended, whoever drives it then.
             chat: The conversation that the run goes on with; its runs happen one after the other.
-            **options: `messages`, `tool_choice`, `limits` and `compacted`; see `RunOptions`.
+            **options: `messages`, `tool_choice`, `limits`, `compacted` and `data`; see `RunOptions`. `data` is stored:
+                `deps=` functions find it in `RunRow.data`, tools and rules in `Context.data`, and `list` filters by it.
 
         Raises:
             StartRefused: The key stands for another request, the lane is full or unknown, or the chat is busy.
@@ -344,6 +369,7 @@ class Runs:
             lane=lane,
             chat=chat,
             deadline_ms=None if deadline is None else round(deadline * 1000),
+            labels=build_labels(options.get("data")),
         )
         try:
             started = await self.write(lambda session: session.start(new))
@@ -364,12 +390,19 @@ class Runs:
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        data: Mapping[str, Any] | None = None,
         limit: int = 100,
         before: int = 0,
     ) -> list[RunRow]:
-        """Return runs, those that were started last first; see `JournalSession.list_runs`."""
+        """Return runs, those that were started last first; see `JournalSession.list_runs`.
+
+        `data` are texts, numbers and booleans with which the runs were started: `data={"tenant": "acme"}`.
+        """
+        labels = build_filter(data or {})
         return await self.read(
-            lambda session: session.list_runs(statuses=statuses, agent=agent, chat=chat, limit=limit, before=before)
+            lambda session: session.list_runs(
+                statuses=statuses, agent=agent, chat=chat, labels=labels, limit=limit, before=before
+            )
         )
 
     async def count(self) -> dict[tuple[str, RunStatus], int]:
@@ -416,11 +449,12 @@ class Runs:
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        data: Mapping[str, Any] | None = None,
         limit: int = 100,
         before: int = 0,
     ) -> "list[RunRow]":
-        """Return runs, those that were started last first."""
-        return portal.call(self.list(statuses=statuses, agent=agent, chat=chat, limit=limit, before=before))
+        """Return runs, those that were started last first; see `list`."""
+        return portal.call(self.list(statuses=statuses, agent=agent, chat=chat, data=data, limit=limit, before=before))
 
     def count_sync(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""

@@ -140,12 +140,30 @@ def define_runs(types: ColumnTypes) -> tuple[str, ...]:
     )
 
 
-SQLITE_MIGRATIONS: Migrations = (define_runs(SQLITE),)
+def define_labels(types: ColumnTypes) -> tuple[str, ...]:
+    """Return the statements that bring schema 1 to 2: a table of the data by which runs are found."""
+    return (
+        f"""
+        CREATE TABLE ts_labels (
+            run_id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (run_id, name)
+        ){types.is_index}
+        """,
+        "CREATE INDEX ts_labels_by_value ON ts_labels (name, value)",
+    )
+
+
+SQLITE_MIGRATIONS: Migrations = (define_runs(SQLITE), define_labels(SQLITE))
 
 DELTA_MIGRATIONS: Migrations = ((define_deltas("CREATE TABLE IF NOT EXISTS", SQLITE),),)
 """The first entry may find the table: files of older releases have it under the number 0."""
 
-POSTGRES_MIGRATIONS: Migrations = ((*define_runs(POSTGRES), define_deltas("CREATE UNLOGGED TABLE", POSTGRES)),)
+POSTGRES_MIGRATIONS: Migrations = (
+    (*define_runs(POSTGRES), define_deltas("CREATE UNLOGGED TABLE", POSTGRES)),
+    define_labels(POSTGRES),
+)
 """The table of deltas is unlogged: a crash of the server empties it."""
 
 LOG_MIGRATIONS: Migrations = (

@@ -29,6 +29,7 @@ from toolspeak.run.barrier import Durability, RunParked
 from toolspeak.run.deadline import DEADLINE_OVER, wait_within
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.run import AgentRun
+from toolspeak.run.runnable import ResumeOptions
 from toolspeak.values import codec
 from toolspeak.values.errors import RunPaused, StoreUnavailable, UsageError
 from toolspeak.values.events import (
@@ -199,7 +200,8 @@ class Segment:
             if ended is not None:
                 return ended
         if loaded.facts:
-            return self._agent.prepare_resume(loaded.facts, {"deps": deps}, output_optional=True, durability=durability)
+            going_on: ResumeOptions = {"deps": deps, "data": self.run.data}
+            return self._agent.prepare_resume(loaded.facts, going_on, output_optional=True, durability=durability)
         prompt, options = decode_request(self.run.request, loaded.conversation)
         options["deps"] = deps
         return self._agent.prepare(

@@ -111,6 +111,9 @@ class SqliteSession(JournalSession):
     def _lock(self, chat: str | None) -> None:
         """Do nothing: there is one transaction at a time."""
 
+    def _lock_idle(self, chats: list[str]) -> list[str]:
+        return chats
+
     def read_clock(self) -> int:
         """Return the time of the machine."""
         return time.time_ns() // 1_000_000

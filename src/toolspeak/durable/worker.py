@@ -33,7 +33,7 @@ from toolspeak.durable.quarantine import (
     Quarantine,
     find_target,
     is_suspect,
-    load_agents,
+    load_program,
 )
 from toolspeak.durable.rows import STORED_FORMAT, RunRow
 from toolspeak.durable.runs import POSTGRES_SCHEMES, Runs, import_cluster
@@ -121,7 +121,7 @@ class Worker:
         *,
         slots: int = 8,
         lease: float = 30.0,
-        deps: MakeDeps | None = None,
+        deps: MakeDeps | str | None = None,
         grace: float = GRACE_SECONDS,
         dispatcher: Dispatcher | None = None,
     ) -> None:
@@ -132,7 +132,8 @@ class Worker:
             agents: The agents by the names under which runs are started; or where they are: `app.py:agents`.
             slots: How many runs it drives at once.
             lease: Seconds without a sign of life after which other workers take its runs over.
-            deps: A function that makes what tools get in their `Context`, from the row of a run.
+            deps: A function, sync or async, that makes what tools get in their `Context`, from the row of a run; or, if
+                `agents` says where these are, where it is: `app.py:make_deps`.
             grace: Seconds that runs have to come to a quiet point when the worker stops.
             dispatcher: Hands out runs; by default DBOS on Postgres, and on SQLite the worker claims them itself.
 
@@ -141,18 +142,27 @@ class Worker:
         """
         if slots < 1 or lease <= 0:
             raise UsageError("a worker needs at least one slot, and a lease of more than 0 seconds")
-        self._agents = load_agents(agents) if isinstance(agents, str) else dict(agents)
+        self._deps_target = deps if isinstance(deps, str) else None
+        if isinstance(agents, str):
+            loaded, found = load_program(agents, self._deps_target)
+            self._agents, self._deps = loaded, found if isinstance(deps, str) else deps
+        elif isinstance(deps, str):
+            raise UsageError(
+                f"deps={deps!r} says where a function is, so agents= must, too: Worker(runs, 'app.py:NAME')"
+            )
+        else:
+            self._agents, self._deps = dict(agents), deps
         if not self._agents:
             raise UsageError("a worker needs agents: Worker(runs, agents={'support': agent})")
         self.slots = slots
         self.agents = tuple(self._agents)
         self.is_stopping = False
         self._runs = runs
-        self._deps = deps
+        runs.outputs |= {name: agent.output for name, agent in self._agents.items()}
         self._grace = grace
         self._tick_seconds = min(MAX_TICK_SECONDS, lease / 4)
         target = agents if isinstance(agents, str) else find_target(agents)
-        if deps is not None:  # another process cannot make them
+        if deps is not None and self._deps_target is None:  # another process cannot make them
             target = None
         self._target = target
         self._lease_ms = round(lease * 1000)
@@ -174,7 +184,9 @@ class Worker:
         """Take a name that no other worker has, in this process or another, and what writes under it."""
         self._pid = os.getpid()
         self.name = f"{socket.gethostname()}-{self._pid}-{secrets.token_hex(4)}"
-        self._quarantine = None if self._target is None else Quarantine(self._runs.url, self._target, self.name)
+        self._quarantine = (
+            None if self._target is None else Quarantine(self._runs.url, self._target, self.name, self._deps_target)
+        )
         self._writer = Writer(
             self._runs.journal, Heartbeat(self.name, self._lease_ms, self._describe, self._is_responsive)
         )

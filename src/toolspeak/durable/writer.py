@@ -165,14 +165,20 @@ class Writer:
                 session = self._session = self._session or self._journal.connect()
                 self._beat(session)
             except Exception as error:
-                self._session, self._next_beat = None, time.monotonic() + RETRY_SECONDS
+                self._close_session()
+                self._next_beat = time.monotonic() + RETRY_SECONDS
                 _answer((job, JobResult(error=error)) for job in self._taken)
                 self._taken.clear()
                 continue
             if self._taken:
                 self._do_next(session)
-        if self._session is not None:
-            self._session.close()
+        self._close_session()
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            with suppress(Exception):  # the thread must go on
+                session.close()
 
     def _wait(self) -> None:
         """Wait for jobs until the next beat is due, unless some are left."""

@@ -176,19 +176,21 @@ class Executor:
         *,
         deps: Any = None,
         run_id: str = "",
+        data: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         pool: ThreadPool = THREAD_POOL,
     ) -> None:
         """Prepare to run calls.
 
-        `own_tools` are tools of toolspeak itself: a tool of the same name in `toolbox` is called in their place. `deps`
-        and `run_id` are for the `Context`. A call is given up after `timeout` seconds, if its tool has no timeout of
-        its own.
+        `own_tools` are tools of toolspeak itself: a tool of the same name in `toolbox` is called in their place.
+        `deps`, `run_id` and `data` are for the `Context`. A call is given up after `timeout` seconds, if its tool has
+        no timeout of its own.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
         self._deps = deps
         self._run_id = run_id
+        self._data = data or {}
         self._timeout = timeout
         self.pool = pool
         self._quick: list[tuple[RunningCall, ThreadJob]] = []
@@ -197,7 +199,14 @@ class Executor:
 
     def build_context(self, call_id: str, turn: int, on_progress: ProgressCallback | None = None) -> Context[Any]:
         """Return the `Context` of a call: for its function, and for those who decide whether it may run."""
-        return Context(deps=self._deps, run_id=self._run_id, call_id=call_id, turn=turn, on_progress=on_progress)
+        return Context(
+            deps=self._deps,
+            run_id=self._run_id,
+            call_id=call_id,
+            turn=turn,
+            data=self._data,
+            on_progress=on_progress,
+        )
 
     def start(
         self,

@@ -45,7 +45,7 @@ KEEP_ALIVE_SECONDS = 15.0
 MAX_LISTED_RUNS = 1000
 MAX_DEADLINE_SECONDS = 10 * 365 * 86_400.0
 
-START_FIELDS = ("agent", "prompt", "key", "priority", "lane", "deadline", "chat", "limits", "tool_choice")
+START_FIELDS = ("agent", "prompt", "key", "priority", "lane", "deadline", "chat", "limits", "tool_choice", "data")
 APPROVE_FIELDS = ("call_id", "approved", "by", "digest")
 LIMIT_FIELDS = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
 
@@ -142,7 +142,7 @@ class _RunHandlers:
         return JsonResponse(data, status_code=201 if run.is_new else 200)
 
     async def list(self, request: Request, request_id: str) -> Response:
-        """List runs; `status` (repeatable), `agent`, `chat`, `limit` and `before` (a time) choose which."""
+        """List runs; `status` (repeatable), `agent`, `chat`, `data.NAME`, `limit` and `before` (a time) choose."""
         query = request.query_params
         statuses = query.getlist("status")
         if wrong := [each for each in statuses if each not in get_args(RunStatus)]:
@@ -151,6 +151,7 @@ class _RunHandlers:
             statuses=cast("list[RunStatus]", statuses),
             agent=query.get("agent", ""),
             chat=query.get("chat", ""),
+            data={name[5:]: value for name, value in query.items() if name.startswith("data.")},
             limit=min(round(_read_number(query.get("limit"), "limit", 100)), MAX_LISTED_RUNS),
             before=round(_read_number(query.get("before"), "before", 0) * 1000),
         )
@@ -162,7 +163,7 @@ class _RunHandlers:
         row = await run.row()
         data = {**describe_run(row), "waiting": [describe_waiting(each) for each in await run.waiting()]}
         if row.status == "done":
-            outcome = await run.outcome()
+            outcome = await run.outcome(Any)
             data |= {"text": outcome.text, "output": outcome.output, "detail": outcome.detail or None}
         return JsonResponse(data)
 
@@ -212,6 +213,8 @@ def _read_start(body: Any) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if (limits := fields.optional_object("limits")) is not None:
         options["limits"] = _read_limits(limits)
+    if (data := fields.optional_object("data")) is not None:
+        options["data"] = data.data
     if names := fields.texts("tool_choice", maximum=100):
         options["tool_choice"] = names[0] if isinstance(fields.value("tool_choice"), str) else names
     return {

@@ -218,13 +218,17 @@ class _Folder:
         """Return the names of the files."""
         return sorted(os.listdir(self.descriptor))  # noqa: PTH208 (a descriptor is no path)
 
-    def is_locked(self, name: str) -> bool:
-        """Whether somebody holds the lock of a file."""
+    def is_locked(self, name: str, *, shared: bool) -> bool:
+        """Whether somebody holds the lock of a file, which its holders share or not.
+
+        Whoever looks has the lock for a moment. One that is not shared is tried with a shared one, so that two programs
+        that look at once do not take each other for its holder.
+        """
         import fcntl
 
         with os.fdopen(self.open(name), "r+b") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, (fcntl.LOCK_EX if shared else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
         return False
@@ -274,7 +278,7 @@ class _Files:
 
     def is_running(self) -> bool:
         """Whether a server holds its lock."""
-        return self.folder.is_locked(self.running)
+        return self.folder.is_locked(self.running, shared=False)
 
     def pid(self) -> int | None:
         """Return the process id that the server wrote; None before it has."""
@@ -292,7 +296,7 @@ class _Files:
         return WarmStatus(
             weights=Path(options["weights"]),
             pid=self.pid() or 0,
-            phase="loading" if not loaded else "in use" if self.folder.is_locked(self.use) else "idle",
+            phase="loading" if not loaded else "in use" if self.folder.is_locked(self.use, shared=True) else "idle",
             idle_seconds=max(0.0, time.time() - self.folder.modified(self.use)),
             ends_after=options["idle_seconds"],
             started=self.folder.modified(self.options),

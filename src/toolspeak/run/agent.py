@@ -378,11 +378,12 @@ class Agent(BaseAgent[T_co, Deps]):
         check_attachments(self.model, state.history)
         answer = [run.speaker.toolbox[started.output]] if started is not None and started.output else []
         deps = self.deps if context.deps is None else context.deps
-        own_context = Context(deps=deps, run_id=context.run_id)
+        own_context = Context(deps=deps, run_id=context.run_id, data=context.data)
         tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
         toolbox = Toolbox([*offer_tools(self, tools, state.history, handed), *answer])
-        speaker = self._make_speaker(context.run_id, toolbox, dialect, deps, self.approve, run.speaker.streams)
+        executor = self._make_executor(toolbox, deps, context.run_id, context.data)
+        speaker = self._make_speaker(executor, dialect, self.approve, run.speaker.streams)
         speaker.approve = speaker.approve or run.speaker.approve
         return speaker
 
@@ -410,7 +411,7 @@ class Agent(BaseAgent[T_co, Deps]):
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             if fixed is not None and not callable(self.system):
                 return fixed, await self._dialects.choose_first(setup.get("earlier")), messages
-            context = Context(deps=self._find_deps(options), run_id=run_id)
+            context = self._make_context(run_id, options)
             toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(setup.get("earlier"))
             return toolbox, dialect, await set_system(self.system, messages, context)
@@ -460,7 +461,7 @@ class Agent(BaseAgent[T_co, Deps]):
             return self._build_driver(started.run_id, toolbox, dialect, options, setup, facts)
 
         async def ask_before_start() -> "Driver | None":
-            context = Context(deps=self._find_deps(options), run_id=started.run_id)
+            context = self._make_context(started.run_id, options)
             tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             driver = build(tools, await self._dialects.choose_first(started))
             await restore_handoffs(driver, facts, context)
@@ -490,6 +491,9 @@ class Agent(BaseAgent[T_co, Deps]):
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         return self.deps if (deps := options.get("deps")) is None else deps
 
+    def _make_context(self, run_id: str, options: RunOptions | ResumeOptions) -> Context[Any]:
+        return Context(deps=self._find_deps(options), run_id=run_id, data=options.get("data") or {})
+
     def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
         choice = options.get("tool_choice")
         return build_first_choice(self.tool_choice if choice is None else choice, toolbox, answer)
@@ -506,13 +510,10 @@ class Agent(BaseAgent[T_co, Deps]):
         from toolspeak.run.driver import Driver  # imported with the first run
 
         outer, watched = setup.get("outer"), setup.get("watched", True)
-        trace, deps, approve = (
-            begin_trace(self.tracing, outer, facts),
-            self._find_deps(options),
-            self._find_approver(options, setup),
-        )
+        trace, approve = begin_trace(self.tracing, outer, facts), self._find_approver(options, setup)
+        executor = self._make_executor(toolbox, self._find_deps(options), run_id, options.get("data"))
         return Driver(
-            self._make_speaker(run_id, toolbox, dialect, deps, approve, watched),
+            self._make_speaker(executor, dialect, approve, watched),
             facts=facts,
             watched=watched,
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
@@ -521,17 +522,19 @@ class Agent(BaseAgent[T_co, Deps]):
             trace=trace,
         )
 
-    def _make_speaker(
-        self, run_id: str, toolbox: Toolbox, dialect: Dialect, deps: Any, approve: Approver | None, watched: bool
-    ) -> Speaker:
-        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
-        from toolspeak.run.search_tools import OWN_TOOLS
+    def _make_executor(self, toolbox: Toolbox, deps: Any, run_id: str, data: Mapping[str, Any] | None) -> Executor:
+        from toolspeak.run.search_tools import OWN_TOOLS  # imported with the first run
 
-        models = self._dialects.pair(dialect, self.sampling)
-        gains = gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
+        return Executor(toolbox, OWN_TOOLS, deps=deps, run_id=run_id, data=data, timeout=self.tool_timeout)
+
+    def _make_speaker(self, executor: Executor, dialect: Dialect, approve: Approver | None, watched: bool) -> Speaker:
+        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
+
+        models, specs = self._dialects.pair(dialect, self.sampling), executor.toolbox.specs
+        gains = gains_by_streaming(specs, [each.dialect for each in models], parallel=self.parallel_tool_calls)
         return Speaker(
             ModelRotation(models),
-            Executor(toolbox, OWN_TOOLS, deps=deps, run_id=run_id, timeout=self.tool_timeout),
+            executor,
             Compactor(self._token_rates, self.summarize),
             approve,
             streams=watched or gains,

@@ -37,9 +37,6 @@ Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context
 If it has a second parameter, that is the `Context` of the call, with the deps and the id of the run.
 """
 
-BY_RULE = "the tool's own rule"
-"""Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
-
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 """A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
 of what was dropped before is the first of them."""
@@ -71,10 +68,14 @@ class UnansweredCalls:
         self.inside: dict[str, tuple[ToolCall, ...]] = {}
 
     def has_paused(self, turn: Turn) -> bool:
-        """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait."""
-        if not self.calls and self.inside and not turn.is_open and not set(turn.running_ids) - self.inside.keys():
+        """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait.
+
+        A call that the rule of its tool has let run may still be running: a pause would cut it off.
+        """
+        is_running = bool(set(turn.running_ids) - self.inside.keys())
+        if not self.calls and self.inside and not turn.is_open and not is_running:
             self.calls = tuple(call for calls in self.inside.values() for call in calls)
-        return bool(self.calls)
+        return bool(self.calls) and not is_running
 
     def build_pause(self, facts: Sequence[Fact]) -> RunPaused:
         """Return the error that pauses the run, which has these facts."""

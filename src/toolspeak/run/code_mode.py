@@ -25,7 +25,7 @@ from toolspeak.loop import find_words_origin
 from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.handoffs import Handoff
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent, RunOptions
+from toolspeak.run.runnable import BaseAgent, ResumeOptions, RunOptions
 from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, finish_inner_run
 from toolspeak.tools import Context, Tool, Toolbox
@@ -151,7 +151,8 @@ def _prepare(
     """Build the run of a program, from its facts if there are some."""
     record = program.note
     if facts:
-        return agent.prepare_resume(facts, {"deps": context.deps, "record": record}, watched=False, outer=outer)
+        resume: ResumeOptions = {"deps": context.deps, "data": context.data, "record": record}
+        return agent.prepare_resume(facts, resume, watched=False, outer=outer)
     state = outer.run.state
     given = state.run.limits if state.run is not None else Limits()
     limits = replace(
@@ -161,7 +162,7 @@ def _prepare(
         depth=given.depth,
     )
     program_text = assume_origin(user(code), find_words_origin(state.history, state.all_specs))
-    options: RunOptions = {"deps": context.deps, "limits": limits, "record": record}
+    options: RunOptions = {"deps": context.deps, "data": context.data, "limits": limits, "record": record}
     return agent.prepare(program_text, options, watched=False, outer=outer)
 
 

@@ -33,7 +33,6 @@ from toolspeak.loop import (
 )
 from toolspeak.models import find_model_cost
 from toolspeak.run.approvals import (
-    BY_RULE,
     Recorder,
     UnansweredCalls,
     build_questions,
@@ -51,6 +50,7 @@ from toolspeak.run.turn_request import build_reader, render_request
 from toolspeak.tools import Context
 from toolspeak.turns import TurnReader
 from toolspeak.values.events import (
+    BY_RULE,
     ApprovalGiven,
     CallQuoted,
     CallReady,

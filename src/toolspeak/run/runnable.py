@@ -60,6 +60,7 @@ class RunOptions(TypedDict, Generic[Deps], total=False):
         compacted: What an earlier run left of `messages` for the model, as its outcome has it.
         model: The model of this run, in one of the forms of `Agent`, instead of the agent's own.
         approve: Called with each call that needs an approval, instead of the agent's own function.
+        data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
     """
 
     messages: Sequence[Message]
@@ -70,6 +71,7 @@ class RunOptions(TypedDict, Generic[Deps], total=False):
     compacted: Compacted | None
     model: Models
     approve: "Approver[Deps] | None"
+    data: Mapping[str, Any] | None
 
 
 class ResumeOptions(TypedDict, Generic[Deps], total=False):
@@ -83,6 +85,7 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
             that stopped at one of its limits goes on if these allow it. Inner runs that are under way keep theirs.
         model: The model that goes on, in one of the forms of `Agent`, instead of the agent's own.
         approve: Called with each call that needs an approval, instead of the agent's own function.
+        data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
     """
 
     approvals: Mapping[str, bool | str] | None
@@ -91,6 +94,7 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
     limits: Limits | None
     model: Models
     approve: "Approver[Deps] | None"
+    data: Mapping[str, Any] | None
 
 
 class Run(RunOptions[Deps], total=False):

@@ -26,7 +26,7 @@ from toolspeak.loop import find_words_origin
 from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import BaseAgent
+from toolspeak.run.runnable import BaseAgent, ResumeOptions, RunOptions
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.tools.signature import read_signature
@@ -130,12 +130,14 @@ def _prepare_inner_run(
     streams = outer.run.speaker.streams
     deps = context.deps if agent.deps is None else agent.deps
     if facts := outer.collect_facts():
-        return agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=streams, outer=outer)
+        resume: ResumeOptions = {"deps": deps, "data": context.data}
+        return agent.prepare_resume(facts, resume, output_optional=True, watched=streams, outer=outer)
     limits = outer.restrict(agent.limits)
     if limits.depth is not None and limits.depth < 0:
         raise ToolError(f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}")
     asked = _mark_prompt(prompt, outer)
-    return agent.prepare(asked, {"deps": deps, "limits": limits}, output_optional=True, watched=streams, outer=outer)
+    options: RunOptions = {"deps": deps, "limits": limits, "data": context.data}
+    return agent.prepare(asked, options, output_optional=True, watched=streams, outer=outer)
 
 
 def _mark_prompt(prompt: str | Message, outer: OuterCall) -> Message:

@@ -1,8 +1,8 @@
 """`Context`: data of the run, for a tool that has a parameter for it."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 Deps = TypeVar("Deps")
 
@@ -34,6 +34,8 @@ class Context(Generic[Deps]):
         run_id: The id of the run.
         call_id: The id of this call.
         turn: The number of the turn in which the model made the call, from 1.
+        data: What the run was started with besides its prompt (`data=`): the tenant, the user who asks. In contrast to
+            `deps` it is plain data, which is stored with a durable run.
         on_progress: Gets what `report_progress` reports; None if nobody wants to know.
 
     Examples:
@@ -46,6 +48,7 @@ class Context(Generic[Deps]):
     run_id: str = ""
     call_id: str = ""
     turn: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
 
     def report_progress(self, done: float, total: float | None = None, text: str = "") -> ProgressPause:

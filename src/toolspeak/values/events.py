@@ -337,6 +337,10 @@ class ApprovalNeeded:
     digest: str = ""
 
 
+BY_RULE = "the tool's own rule"
+"""Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
+
+
 @frozen
 class ApprovalGiven:
     """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why.
