@@ -4,6 +4,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -348,6 +349,27 @@ def test_a_line_that_cannot_be_read_to_its_end_takes_linear_work():
 
 def test_conditions_within_conditions_share_the_budget_of_the_message():
     check_linear("```ts\n" + "if (() => { " * 300 + "x" + "}) {}" * 300 + "\nget_weather({city: 'Oslo'})\n```")
+
+
+CHOICES = ToolSpec(
+    name="choose",
+    description="Choose.",
+    parameters={"type": "object", "properties": {"x": {"anyOf": [{"const": f"c{each}"} for each in range(1000)]}}},
+)
+
+
+@each_case(
+    "call",
+    [
+        'choose({"x": "C 1"})\n',
+        '<tool_call>{"name": "choose", "arguments": {"x": "C 1"}}</tool_call>\n',
+        "<tool_call><function=choose><parameter=x>'c999' </parameter></function></tool_call>\n",
+    ],
+)
+def test_the_arguments_of_all_calls_share_the_steps_of_coercion(call: str):
+    few, many = (count_calls(partial(read_events, [CHOICES], [call * count])) for count in (5, 100))
+    assert many <= 10 * few  # all alternatives are tried for the first calls only
+    assert len(fold(read_events([CHOICES], [call * 100])).calls) == 100
 
 
 # Any message: fragments of all forms, repeated, nested and mixed

@@ -1,6 +1,7 @@
 """An answer is read the same however it arrives, and the message that comes of it can always be sent again."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from toolspeak.values.events import CallMalformed, CallReady, Event, FinishReaso
 from toolspeak.values.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece, TextDelta, ThinkingDelta
 from toolspeak.values.spec import ToolSpec
+from toolspeak.values.work_budget import FREE_STEPS, STEPS_PER_NODE
 
 WEATHER = ToolSpec(
     name="get_weather",
@@ -407,3 +409,16 @@ def test_repairs_of_all_api_calls_of_an_answer_share_a_budget():
     assert all(event.reason and event.hint for event in events if isinstance(event, CallMalformed))
     assert sum(isinstance(event, CallReady | CallMalformed) for event in events) == 20
     assert budget.rewound <= FREE_REWOUND_CHARS + 2 * REWOUND_PER_CHAR * 20 * len(doubtful)
+
+
+def test_the_arguments_of_all_api_calls_of_an_answer_share_the_steps_of_coercion():
+    options = {"anyOf": [{"const": f"c{each}"} for each in range(1000)]}
+    spec = replace(WEATHER, parameters={"type": "object", "properties": {"city": options}})
+    budget = Budget()
+    calls = NativeCalls({spec.name: spec}, prefix="call", taken=(), budget=budget)
+    events: list[Event] = []
+    for call in api_calls(*['{"city": "C 1"}'] * 60):
+        calls.end(call, "stop", events)
+    assert sum(isinstance(event, CallReady) for event in events) == 60
+    nodes = 2 * 60
+    assert FREE_STEPS < budget.coercion.steps <= FREE_STEPS + STEPS_PER_NODE * nodes + 1000  # and those of the last one

@@ -148,6 +148,7 @@ class EventEmitter:
         muted: Whether the model has made up a result. The calls that follow it depend on fiction and are dropped.
         emitted_to: The place up to which the message has been emitted, or dropped on purpose.
         trace: Where it is noted what was read as what; None if nobody asks.
+        budget: The steps in which the arguments of all calls of the message may be coerced.
     """
 
     def __init__(
@@ -167,6 +168,7 @@ class EventEmitter:
         self.muted = False
         self.emitted_to = 0
         self.trace = trace
+        self.budget = source.budget.coercion
         self._source = source
         self._open_call: StartedCall | None = None
         self._strict = strict
@@ -358,8 +360,9 @@ class StartedCall:
             return
         schema = self.spec.parameters
         sub = schema["properties"][key]
-        value = coerce(value, sub, schema)
-        if value is None and key not in schema.get("required", ()) and not is_valid(None, sub, schema):
+        budget = self._emitter.budget.include(value)
+        value = coerce(value, sub, schema, budget)
+        if value is None and key not in schema.get("required", ()) and not is_valid(None, sub, schema, budget):
             return
         if not is_placeholder(value, key):
             self._emit(key, value)
@@ -375,7 +378,8 @@ class StartedCall:
     def finish(self, arguments: Any, repair: Repair, raw: str = "") -> str:
         """Finish the call with all its arguments, and return its id; "" if the call cannot run."""
         schema = self.spec.parameters
-        arguments = coerce_arguments(_unwrap(arguments, self.spec), schema)
+        arguments = _unwrap(arguments, self.spec)
+        arguments = coerce_arguments(arguments, schema, self._emitter.budget.include(arguments))
         is_text = isinstance(arguments, str) and arguments.lstrip()[:1] not in ("{", "[") and repair == "none"
         if is_text and (only := _only_parameter(schema)) is not None:
             arguments, repair = {only: arguments}, "shape"
@@ -391,8 +395,8 @@ class StartedCall:
         for key, value in given.items():
             if key not in self._emitted:
                 self._emit(key, value)
-        # An emitted value cannot have changed: a key is emitted once, and early only if it is a parameter of the tool.
-        ordered = {key: given[key] for key in self._emitted}
+        # A value that was emitted early counts, even where no steps were left to coerce it again.
+        ordered = dict(self._emitted)
         self._emitter.emit_args(self.id, "}" if ordered else "{}")
         return self._emitter.emit_ready(self, ordered, repair)
 

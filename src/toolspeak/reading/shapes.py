@@ -126,11 +126,11 @@ def find_meaning(value: Any, emitter: EventEmitter) -> Meaning | None:
         if tool is None:
             return None
         calls.append((tool, arguments))
-        is_complete = is_complete and has_required(emitter.specs[tool], arguments)
+        is_complete = is_complete and has_required(emitter, emitter.specs[tool], arguments)
     return Meaning(calls=calls, is_complete=is_complete) if calls else None
 
 
-def has_required(spec: ToolSpec, arguments: Any) -> bool:
+def has_required(emitter: EventEmitter, spec: ToolSpec, arguments: Any) -> bool:
     """Whether no required argument is missing."""
-    given = coerce_arguments(arguments, spec.parameters)
+    given = coerce_arguments(arguments, spec.parameters, emitter.budget.include(arguments))
     return not isinstance(given, dict) or all(key in given for key in spec.parameters.get("required", ()))

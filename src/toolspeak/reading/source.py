@@ -19,6 +19,8 @@ import re
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar
 
+from toolspeak.values.work_budget import WorkBudget
+
 T = TypeVar("T")
 
 Reading: TypeAlias = Generator[None, None, T]
@@ -74,11 +76,12 @@ class Budget:
         limit: The units that code may compute: of steps, of characters given to calls, and of the size of one value.
         steps: Expressions that were evaluated, nodes that were visited, and values that were copied.
         emitted: Characters that code gave to calls, or that its calls were refused with.
+        coercion: The steps in which arguments are coerced. A schema may take many for each argument.
     """
 
     __slots__ = (
-        "_is_refused", "_statements", "chars", "copied", "emitted", "free_chars", "limit", "refusals", "rewound",
-        "steps",
+        "_is_refused", "_statements", "chars", "coercion", "copied", "emitted", "free_chars", "limit", "refusals",
+        "rewound", "steps",
     )  # fmt: skip
 
     def __init__(self, free_chars: int = FREE_REWOUND_CHARS) -> None:
@@ -91,6 +94,7 @@ class Budget:
         self.limit = MIN_UNITS
         self.steps = 0
         self.emitted = 0
+        self.coercion = WorkBudget()
         self._statements = 0
         self._is_refused = False
 

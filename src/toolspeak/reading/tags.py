@@ -76,7 +76,7 @@ class TagReader:
         call = self.emitter.start_call(tool) if tool else None
 
         def find_meaning(value: Any) -> Meaning:
-            return Meaning(calls=value, is_complete=call is None or has_required(call.spec, value))
+            return Meaning(calls=value, is_complete=call is None or has_required(self.emitter, call.spec, value))
 
         try:
             doubt = CallDoubt(self.cursor, mark, reread_object, find_meaning, is_call_settled)
@@ -381,8 +381,10 @@ class TagReader:
             wanted = properties.get(key, {})
             if wanted.get("type") in ("array", "object") or key not in properties:
                 arguments[key] = read_whole(text, self.cursor, text)
-            elif text != text.strip(BLANKS_AND_QUOTES) and not is_valid(coerce(text, wanted, schema), wanted, schema):
-                arguments[key] = _unquote(text)
+            elif text != text.strip(BLANKS_AND_QUOTES):
+                budget = self.emitter.budget.include(text)
+                if not is_valid(coerce(text, wanted, schema, budget), wanted, schema, budget):
+                    arguments[key] = _unquote(text)
         self.emitter.start_call(tool).finish(arguments, self.cursor.tier)
         return 1
 

@@ -29,7 +29,7 @@ class NativeCalls:
     """The API's own calls of one answer, by their index in the answer.
 
     An id begins with `prefix` where the API gave none that can be used. `taken` are the ids of earlier calls. `budget`
-    counts the work of repairing arguments, in all calls of the answer.
+    counts the work of repairing and coercing arguments, in all calls of the answer.
     """
 
     def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str], budget: Budget) -> None:
@@ -131,7 +131,8 @@ class NativeCalls:
         spec = self._specs[call.tool]
         try:
             given = _decode(text) if text.strip() else None
-            arguments: Any = coerce_arguments({} if given is None else given, spec.parameters)
+            budget = self._budget.coercion.include(given)
+            arguments: Any = coerce_arguments({} if given is None else given, spec.parameters, budget)
         except (ValueError, RecursionError):  # not JSON
             return None
         if not isinstance(arguments, dict) or _is_deep(text, arguments):

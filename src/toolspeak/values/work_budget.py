@@ -9,7 +9,7 @@ A budget grows with the size of what it is made for, so that work is linear in i
 never time: the same input ends in the same way on every machine.
 """
 
-from typing import Any, cast
+from typing import Any, Self, cast
 
 FREE_STEPS = 200_000
 """Steps that the work on anything may take, however small."""
@@ -36,7 +36,7 @@ class WorkBudget:
         """Make the budget for work on `sized`, the JSON values by whose size it grows."""
         self.steps = 0
         self.limit = FREE_STEPS
-        self._sized = sized
+        self._sized = [*sized]
 
     def spend(self, steps: int = 1) -> None:
         """Count steps. Raises `TooManySteps` if they are more than the size of the values allows."""
@@ -44,13 +44,18 @@ class WorkBudget:
         if self.steps > self.limit:
             self.extend()
 
+    def include(self, value: Any) -> Self:
+        """Return the budget, which grows by the size of another value. That is measured when steps are short."""
+        self._sized.append(value)
+        return self
+
     def allow(self, nodes: int) -> None:
         """Raise the limit for values that have arrived since."""
         self.limit += STEPS_PER_NODE * nodes
 
     def extend(self) -> None:
         """Measure the values, and raise `TooManySteps` unless they are so large that more steps are allowed."""
-        sized, self._sized = self._sized, ()
+        sized, self._sized = self._sized, []
         self.limit += STEPS_PER_NODE * sum(map(count_nodes, sized))
         if self.steps > self.limit:
             raise TooManySteps
