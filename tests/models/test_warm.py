@@ -4,6 +4,7 @@ The real program of the server runs, with a module that stands in for llama.cpp;
 """
 
 import errno
+import fcntl
 import json
 import os
 import signal
