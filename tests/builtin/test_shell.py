@@ -36,6 +36,8 @@ def test_a_command_that_fails_is_an_error_with_its_output():
         run_shell("no-such-command-at-all")
     with pytest.raises(ToolError, match="zero bytes"):
         run_shell("echo \0")
+    with pytest.raises(ToolError, match="half characters"):
+        run_shell("echo \ud800")
     with pytest.raises(ToolError, match="could not be started"):
         ShellTool("/no/such/folder")("true")
     with pytest.raises(ToolError, match=r"could not be started: .*Argument list too long: '/bin/sh'$"):

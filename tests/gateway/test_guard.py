@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolspeak.gateway
+from tests.cases import each_case
 from toolspeak.dialects import JSON
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.guard import LARGE_BODY_BYTES, MAX_BODY_BYTES, RequestRefused, check_size
@@ -237,6 +238,11 @@ def test_depth_is_told_in_time_that_grows_with_the_text_and_no_faster():
     for text in ('"' + '\\"' * 1_000_000, "[" * 2_000_000, "[]" * 1_000_000, '"a",' * 500_000, '{"a":[]},' * 200_000):
         with suppress(RequestRefused):
             check_size(text)
+
+
+@each_case("start", {"strings without commas": '"" "" ""', "what was never begun": "[]]"})
+def test_what_is_not_json_is_not_searched_further(start: str):
+    check_size(f"{start}[[[", max_nesting=2)
 
 
 def test_a_body_with_too_many_values_is_not_parsed():

@@ -100,6 +100,10 @@ def _run(command: str, root: Path, seconds: float, output: int, env: Mapping[str
         raise UsageError("run_shell needs Linux or macOS")
     if "\0" in command:
         raise ToolError("a command has no zero bytes in it")
+    try:
+        os.fsencode(command)
+    except UnicodeEncodeError as error:
+        raise ToolError("a command has no half characters (surrogates) in it; write the whole character") from error
     if not os.access(SHELL, os.X_OK):
         raise UsageError(f"run_shell needs a shell, and {SHELL} is missing or may not be executed")
     keeper = _keeper_command()

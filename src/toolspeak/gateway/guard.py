@@ -200,9 +200,9 @@ def check_size(text: str, max_nesting: int = MAX_BODY_NESTING, max_values: int =
     """Raise `RequestRefused` if JSON is nested too deeply or holds too many values, without parsing it.
 
     The parser holds up all threads while it works. This takes no more steps than values are allowed, and lets other
-    threads work meanwhile. What is not JSON is left to the parser.
+    threads work meanwhile. What is not JSON is left to the parser, which stops where it is not.
     """
-    depth = count = 0
+    depth = count = strings = 0
     for mark in _JSON_MARK.finditer(text):
         sign = mark[0]
         if sign in "[{":
@@ -211,8 +211,13 @@ def check_size(text: str, max_nesting: int = MAX_BODY_NESTING, max_values: int =
                 raise RequestRefused("bad_request", f"the body is nested more than {max_nesting} deep")
         elif sign in "]}":
             depth -= 1
+            if depth < 0:
+                return
             continue
         elif sign != ",":
+            strings += 1
+            if strings > 2 * (count + 1):  # a value and its key are two; more have a comma between them
+                return
             continue
         count += 1
         if count > max_values:
