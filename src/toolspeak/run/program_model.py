@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits
-from toolspeak.execution.sandbox.monty import MontyProgram, ProgramCall, measure_value
+from toolspeak.execution.sandbox.monty import MontyProgram, Packed, ProgramCall, measure_value
 from toolspeak.execution.user_functions import call_function
 from toolspeak.models import Request
 from toolspeak.reading.values import MAX_VALUE_NESTING
@@ -31,6 +31,8 @@ from toolspeak.values.spec import ToolSpec
 
 MAX_INTEGER_BITS = 14_000
 """Bits of an integer; Python writes no more than 4,300 digits."""
+
+TOO_MANY_DIGITS = "an integer has too many digits"
 
 
 def name_arguments(spec: ToolSpec, call: ProgramCall) -> dict[str, Any]:
@@ -55,20 +57,16 @@ def name_arguments(spec: ToolSpec, call: ProgramCall) -> dict[str, Any]:
 def _to_json(value: Any, depth: int = 0) -> Any:
     if depth > MAX_VALUE_NESTING:
         raise ValueError(f"lists and dicts are nested more than {MAX_VALUE_NESTING} deep")
+    if isinstance(value, Packed):
+        return _unpack_json(value, depth)
     if isinstance(value, dict):
-        found: dict[str, Any] = {}
-        for key, each in cast("dict[Any, Any]", value).items():
-            name = key if isinstance(key, str) else next(iter(_convert({key: None})))
-            if name in found:
-                raise ValueError(f"two keys of a dict are {name!r} in JSON")
-            found[name] = _to_json(each, depth + 1)
-        return found
-    if isinstance(value, list | tuple | set | frozenset):
+        return {key: _to_json(each, depth + 1) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
         return [_to_json(each, depth + 1) for each in cast("list[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is no number of JSON")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise ValueError("an integer has too many digits")
+        raise ValueError(TOO_MANY_DIGITS)
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -76,6 +74,41 @@ def _to_json(value: Any, depth: int = 0) -> Any:
             raise ValueError("bytes that are not text in UTF-8; pass text, such as data.hex()") from None
     plain = _convert(value)
     return _to_json(plain, depth) if isinstance(plain, dict | list) else plain
+
+
+def _unpack_json(value: Packed, depth: int) -> Any:
+    if value.kind == "other":
+        if value.text.startswith("<") and " at 0x" in value.text:
+            raise ValueError(f"{value.text[:100]} has no form in JSON; pass what it holds")
+        return value.text
+    if value.kind == "huge":
+        raise ValueError(TOO_MANY_DIGITS)
+    if value.kind == "named":
+        return [_to_json(each, depth + 1) for each in value.items[1::2]]
+    if value.kind != "dict":
+        return [_to_json(each, depth + 1) for each in value.items]
+    found: dict[str, Any] = {}
+    for key, each in zip(value.items[::2], value.items[1::2], strict=False):
+        name = _name_key(key)
+        if name in found:
+            raise ValueError(f"two keys of a dict are {name!r} in JSON")
+        found[name] = _to_json(each, depth + 1)
+    return found
+
+
+def _name_key(key: Any) -> str:
+    """Return the text that a key of a dict is in JSON."""
+    if isinstance(key, str):
+        return key
+    if not isinstance(key, Packed):
+        return next(iter(_convert({key: None})))
+    if key.kind in ("tuple", "named"):
+        return ",".join(map(_name_key, key.items[1::2] if key.kind == "named" else key.items))
+    if key.kind == "huge":
+        raise ValueError(TOO_MANY_DIGITS)
+    if key.kind == "other":
+        return key.text
+    raise ValueError(f"a {key.kind} is no key of a dict in JSON")
 
 
 def _convert(value: Any) -> Any:
@@ -214,7 +247,8 @@ class ProgramModel:
     def _refuse_bad_calls(self, program: MontyProgram, pending: ProgramCall | CodeResult) -> ProgramCall | CodeResult:
         """Raise an error in calls whose arguments no tool could take, until one is good."""
         while isinstance(pending, ProgramCall):
-            if (stopped := self._count_transfer((pending.args, pending.kwargs))) is not None:
+            more = self._limits.transfer if pending.is_cut else 0
+            if (stopped := self._count_transfer((pending.args, pending.kwargs), more)) is not None:
                 return stopped
             try:
                 name_arguments(self._specs[pending.name], pending)

@@ -24,7 +24,7 @@ from toolspeak.execution.sandbox import (
 )
 from toolspeak.execution.sandbox.confinement import bubblewrap_command
 from toolspeak.execution.sandbox.full import CHILD_PACKAGE
-from toolspeak.execution.sandbox.monty import VALUE_BYTES, format_value, measure_value
+from toolspeak.execution.sandbox.monty import VALUE_BYTES, Packed, measure_value
 from toolspeak.values.errors import UsageError
 
 SNIPPETS: dict[str, dict[str, Any]] = {
@@ -242,22 +242,88 @@ def test_monty_is_imported_when_it_is_used():
     assert done.stdout == "False\n"
 
 
-def test_a_value_is_shown_with_no_more_work_than_it_is_worth():
+LAUGHS = "x = [0] * 1000\nfor _ in range(9): x = [x] * 1000\n"
+TUPLES = "x = ('ha',)\nfor _ in range(12): x = (x,) * 100\n"
+
+
+@needs_monty
+@each_case(
+    "code, start",
+    {
+        "lists": (f"{LAUGHS}x", "[" * 10 + "0, " * 13 + "0…"),
+        "deep": ("x = []\nfor _ in range(10_000): x = [x]\nx", "[" * 40),
+        "around": ("x = []\nx += [x, x]\nx", "[" * 40),
+        "text": ("'x' * 100_000", f"'{'x' * 49}…"),
+        "a long key": ("{'x' * 100_000: 1}", f"{{'{'x' * 48}…"),
+        "a key": (f"{TUPLES}{{x: 1}}", "{" + "(" * 13 + "'ha',), ("),
+        "a set": (f"{TUPLES}{{x}}", "{" + "(" * 13 + "'ha',), ("),
+        "a frozenset": (f"{TUPLES}frozenset([x])", "frozenset({((((("),
+        "keys with one hash": ("{n * (2**61 - 1): 0 for n in range(100_000)}", "{0: 0, 2305843009213693951: 0, "),
+        "a result": (f"{TUPLES}async def f(): return {{x}}\nawait f()", "{((((("),
+        "evaluated": (f"{TUPLES}eval('{{x}}')", "{((((("),
+        "an integer": ("[1 << 10_000_000]", "[(an integer with too many digits"),
+    },
+)
+def test_a_value_is_shown_with_no_more_work_than_it_is_worth(code: str, start: str):
+    done = run_code(code, mode="monty", limits=SandboxLimits(output=50, seconds=60))
+
+    assert done.error is None
+    assert str(done.value).startswith(start)
+    assert len(str(done.value)) <= 51
+
+
+@needs_monty
+@each_case(
+    "code, shown",
+    {
+        "a comment after it": ("1 + 1  # two\n# end\n", "2"),
+        "several lines": ("x = 3\n(x\n + 1)\n", "4"),
+        "after a semicolon": ("x = 3; x", "3"),
+        "before a semicolon": ("3;", "3"),
+        "after a text": ('x = """\n1\n"""\nx', "'\\n1\\n'"),
+        "in a text": ('x = """\n1\n"""', None),
+        "a continued line": ("x = \\\n3", None),
+        "in an if": ("if True: 3; 4", None),
+        "in a block": ("for n in range(2):\n    n\n", None),
+        "quotes": ("x = {'a': 1}\nf\"{x['a']} # {'(' * 2}\"", "'1 # (('"),
+        "a tuple": ("1, 'a#', [2]", "(1, 'a#', [2])"),
+        "a lambda": ("(lambda x: x)(3)", "3"),
+        "its own repr": (
+            "class A:\n    def __repr__(self): return 'me'\n[A(), ValueError('a')]",
+            "[me, ValueError('a')]",
+        ),
+        "a named tuple": ("from collections import namedtuple\nnamedtuple('N', 'a b')(1, 'x')", "N(a=1, b='x')"),
+    },
+)
+def test_the_last_expression_is_the_value(code: str, shown: str | None):
+    done = run_code(code, mode="monty")
+
+    assert (done.value, done.error) == (shown, None)
+
+
+@needs_monty
+def test_a_traceback_shows_the_code_as_it_was_written():
+    done = run_code("x = 0\n1 / x + 2", mode="monty")
+
+    assert done.error is not None
+    assert done.error.splitlines()[1:] == [
+        '  File "<python-input-0>", line 2, in <module>',
+        "    1 / x + 2",
+        "    ~~~~~",
+        "ZeroDivisionError: division by zero",
+    ]
+
+
+def test_a_value_is_measured_with_no_more_work_than_the_limit():
     laughs: Any = [0] * 1000
     for _ in range(9):
         laughs = [laughs] * 1000
-    assert format_value(laughs, 50) == "[" * 10 + "0, " * 13 + "0…"
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    assert format_value(deep, 60).startswith("[" * 40)
     round_and_round: list[Any] = []
     round_and_round.append(round_and_round)
-    assert len(format_value(round_and_round, 1000)) < 100
-    assert format_value("x" * 100, 10) == "'xxxxxxxxx…"
-    assert format_value(ValueError(laughs), 20) == "ValueError([[[[[[[[[…"
-    assert format_value([ValueError("a", 1), KeyError()], 80) == "[ValueError('a', 1), KeyError()]"
-    for each in (laughs, {"a": laughs}, ValueError(laughs), round_and_round):
+    for each in (laughs, {"a": laughs}, Packed(kind="tuple", items=(laughs,)), round_and_round):
         assert 10_000 < measure_value(each, 10_000) < 11_000  # and no more, since that is where it ends
     assert measure_value(deep, 10**9) == VALUE_BYTES * 100_001
     assert measure_value({"a": ["é", 2**30, b"xy", None]}, 10**6) == 7 * VALUE_BYTES + 1 + 4 + 10 + 2

@@ -5,21 +5,29 @@ is kept from one run to the next. `run_monty` runs code to its end. `MontyProgra
 each call of a function of the host: time is counted only while the code computes, and the random numbers are the same
 each time, so that a program that is run again, with the same results, makes the same calls.
 
-A value that came out of monty may be small in memory, and yet endless when it is written: a list that holds one list a
-thousand times, which holds another list a thousand times, and so on. So neither `repr` nor a conversion may see a value
-of unknown size. `format_value` shows a value as a Python shell does, with work in proportion to the shown text, and
-`measure_value` returns the size that it has when it is written, with work in proportion to a limit.
+A value in monty may be small in memory, and yet endless when it is written or hashed: a tuple that holds one tuple a
+thousand times, which holds another tuple a thousand times, and so on. So the host never converts a value of the code.
+`BRIDGE`, which runs in monty before the code, packs each argument and the last value into lists of plain values, up to
+a limit and within the limits of the sandbox. Only what BRIDGE itself passes is converted: monty says from which source
+a call comes, and calls from any other source are refused before their arguments are read. The host unpacks the lists
+into `Packed` values; nothing is hashed on the way.
+
+`format_value` shows such a value as a Python shell does, with work in proportion to the shown text, and `measure_value`
+returns the size that a value has when it is written, with work in proportion to a limit.
 """
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import keyword
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.execution.sandbox.options import CodeResult, SandboxLimits
 from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 MAX_DEPTH = 40
 """How many levels of a nested value are shown."""
@@ -36,7 +44,99 @@ _VALUE_ERRORS = (ArithmeticError, RecursionError, TypeError, ValueError)
 _Pieces: TypeAlias = "Iterator[str | Iterator[str]]"
 """The text of a value in pieces: some characters, or an iterator over characters."""
 
-_BRACKETS: dict[type[Any], str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
+_BRACKETS = {"list": "[]", "tuple": "()", "set": "{}", "frozenset": "{}", "dict": "{}"}
+
+MAX_PACKED_DEPTH = 128
+"""How many levels of an argument are packed: more than a call may have, so that the host sees when it has too many."""
+
+BRIDGE_FILE = "<python-input-0>"
+"""What monty calls the source of BRIDGE, which is the first that a session runs."""
+
+BRIDGE = """
+def __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, host):
+    import datetime
+    from collections import deque
+    from decimal import Decimal
+    from itertools import chain
+    integer, text, binary, large, huge = int, str, bytes, 2**63, 2**14_100
+    constant = {type(None), bool, float, complex}
+    measured = {Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone}
+    simple = {list: 'list', tuple: 'tuple', set: 'set', frozenset: 'frozenset', deque: 'list'}
+    join = chain.from_iterable
+
+    # `left` holds what may still be packed; `each` is what a value counts beside its text.
+    def pack(values, left, each, depth):
+        packed = []
+        rest = left[0]
+        for value in values:
+            if rest < 0:
+                break
+            rest -= each
+            kind = type(value)
+            if kind is text or kind is binary:
+                if len(value) > rest:
+                    value = value[: rest + 1 if rest > 0 else 1]
+                rest -= len(value)
+            elif kind is integer:
+                if not -large < value < large:
+                    if -huge < value < huge:
+                        rest -= len(repr(value))
+                    else:
+                        value = ['huge', []]
+            elif kind in constant:
+                pass
+            elif kind in measured:
+                rest -= len(repr(value))
+            else:
+                left[0] = rest
+                if kind in simple:
+                    value = [simple[kind], pack(value, left, each, depth - 1) if depth > 0 else []]
+                elif isinstance(value, dict):
+                    value = ['dict', pack(join(value.items()), left, each, depth - 1) if depth > 0 else []]
+                elif isinstance(value, tuple):
+                    named = join(zip(getattr(value, '_fields', None) or [''] * len(value), value))
+                    name = pack([kind.__name__], left, each, 0)
+                    value = ['named', pack(named, left, each, depth - 1) if depth > 0 else [], name]
+                else:
+                    value = ['other', [], pack([repr(value), str(value)] if each > 1 else [repr(value)], left, each, 0)]
+                rest = left[0]
+            packed.append(value)
+        left[0] = rest
+        return packed
+
+    def bind(name):
+        def call(*args, **kwargs):
+            left = [TRANSFER]
+            packed = pack(args, left, VALUE_BYTES, MAX_PACKED_DEPTH)
+            named = pack(join(kwargs.items()), left, VALUE_BYTES, MAX_PACKED_DEPTH) if kwargs else []
+            return host(name, packed, named, left[0] < 0)
+        return call
+
+    def show(value):
+        if value is not None:
+            host(None, pack([value], [OUTPUT], 1, MAX_DEPTH), [], False)
+
+    return bind, show
+__bind, __show = __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, __host)
+"""
+"""What runs in monty before the code. It keeps the builtins that it uses, since the code may give these names other
+values."""
+
+BRIDGE_END = "__bridge = __bind = __host = None\n"
+"""Leaves no name by which the code could reach `host`, and have it take what is not packed."""
+
+_SHOW = "__show(("
+
+_TOKEN = re.compile(r"\"{3}|'{3}|[\"'#\n\\;:()\[\]{}]")
+"""What decides where a statement ends."""
+
+_SOURCE_NUMBER = re.compile(r"<python-input-[0-9]>")
+"""The name of a source; the code is not the first, but nobody needs to know."""
+
+_STRING_ENDS = {
+    quote: re.compile(rf"\\.|{quote}" + ("" if len(quote) == 3 else "|\n"), re.DOTALL)
+    for quote in ('"""', "'''", '"', "'")
+}
 
 
 class _OutputLimitReached(Exception):
@@ -54,18 +154,12 @@ def run_monty(code: str, limits: SandboxLimits) -> CodeResult:
     Raises:
         UsageError: Monty is not installed.
     """
-    monty = _import_monty()
-    printed = _PrintBuffer(limits.output)
+    program = MontyProgram(code, (), limits, is_alone=True)
     try:
-        pool = monty.Monty(**_pool_options(limits), turn_duration_limit_grace=KILL_GRACE_SECONDS)
-        with pool, pool.checkout(limits=_session_limits(limits)) as session:
-            value = session.feed_run(code, print_callback=printed)
-        text = None if value is None else format_value(value, limits.output)
-    except (monty.MontyCrashedError, monty.MontyError, *_VALUE_ERRORS) as error:
-        return _describe_failure(monty, error, printed, limits)
-    except OSError as error:
-        raise UsageError(f"monty could not be started: {error}; pip install toolspeak[sandbox] brings it") from error
-    return CodeResult(mode="monty", value=text, stdout=printed.text)
+        ended = program.start()
+    finally:
+        program.close()
+    return cast("CodeResult", ended)  # it has no function at whose call it could wait
 
 
 def _import_monty() -> Any:
@@ -104,7 +198,7 @@ def _describe_failure(monty: Any, error: Any, printed: "_PrintBuffer", limits: S
         text = f"stopped: it printed more than {limits.output} characters"
     else:
         # The traceback of an endless recursion is long, and its end says what went wrong: the end is kept.
-        text = (error.display() if hasattr(error, "display") else str(error))[-limits.output :].strip()
+        text = _clean_traceback((error.display() if hasattr(error, "display") else str(error))[-limits.output :])
         stopped = isinstance(error.exception(), (TimeoutError, MemoryError, RecursionError))
         return CodeResult(mode="monty", stdout=printed.text, error=text, stopped=stopped)
     return CodeResult(mode="monty", stdout=printed.text, error=text, stopped=True)
@@ -135,38 +229,138 @@ class _PrintBuffer:
         return "".join(self._pieces)
 
 
+def _clean_traceback(text: str) -> str:
+    """Return a traceback without the lines of BRIDGE, and without what was put around the last expression."""
+    kept: list[str] = []
+    is_bridge = False
+    removed = 0
+    for line in text.strip().splitlines():
+        if line.startswith("  File "):
+            is_bridge = f'"{BRIDGE_FILE}"' in line
+        elif not line.startswith("    "):
+            is_bridge = False
+        if is_bridge:
+            continue
+        if removed and not line.strip(" ~^"):
+            line = line[removed:]
+        removed = len(_SHOW) if _SHOW in line else 0
+        kept.append(line.replace(_SHOW, "", 1) if removed else line)
+    return _SOURCE_NUMBER.sub(BRIDGE_FILE, "\n".join(kept))
+
+
+def wrap_last_statement(code: str) -> str | None:
+    """Return code whose last statement is passed to `__show`, if it may be an expression; monty judges whether it is.
+
+    The code is read once, and not parsed: the parser of the host may take long for what a stranger wrote.
+    """
+    code = code.rstrip().removesuffix(";")
+    start = position = depth = 0
+    is_simple = True  # no colon was found that could begin the body of an `if` or `for` in the same line
+    while (token := _TOKEN.search(code, position)) is not None:
+        position = token.end()
+        match token[0]:
+            case "#":
+                position = end if (end := code.find("\n", position)) >= 0 else len(code)
+            case "\\":
+                position += 1
+            case "(" | "[" | "{":
+                depth += 1
+            case ")" | "]" | "}":
+                depth -= 1
+                if depth < 0:
+                    return None
+            case ":":
+                is_simple = is_simple and depth > 0
+            case ";" if depth == 0 and is_simple:
+                start = position
+            case "\n" if depth == 0:
+                if code[position : position + 1] not in ("", " ", "\t", "\n", "\r", "#"):
+                    start, is_simple = position, True
+            case '"' | "'" | '"""' | "'''":
+                position = _find_string_end(code, position, token[0])
+            case _:
+                pass
+    last = code[start:].lstrip(" \t")
+    is_candidate = depth == 0 and last[:1] not in ("", "\n", "#")
+    return f"{code[:start]}{_SHOW}{last}\n))" if is_candidate else None
+
+
+def _find_string_end(code: str, position: int, quote: str) -> int:
+    ends = _STRING_ENDS[quote]
+    while (found := ends.search(code, position)) is not None:
+        position = found.end()
+        if not found[0].startswith("\\"):
+            return position
+    return len(code)
+
+
 class ProgramCall(NamedTuple):
-    """A call of a function of the host, at which a program waits."""
+    """A call of a function of the host, at which a program waits.
+
+    Attributes:
+        name: The name of the function.
+        args: The arguments without a name: plain values and `Packed` ones.
+        kwargs: The arguments with a name.
+        is_cut: Whether the arguments are more than may be passed; then some are missing or cut.
+    """
 
     name: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    is_cut: bool = False
 
 
 class MontyProgram:
     """A program that calls functions of the host."""
 
-    def __init__(self, code: str, names: Collection[str], limits: SandboxLimits) -> None:
-        """Prepare a program that may call functions of these names. Raises `UsageError` if monty is not installed."""
+    def __init__(self, code: str, names: Collection[str], limits: SandboxLimits, *, is_alone: bool = False) -> None:
+        """Prepare a program that may call functions of these names.
+
+        A program that is alone, and has no functions, is run once: it may wait, and its random numbers are random.
+
+        Raises:
+            UsageError: Monty is not installed.
+        """
         self._monty = _import_monty()
         self._code = code.encode("utf-8", errors="replace").decode()  # a lone surrogate cannot be encoded
-        self._names = frozenset(names)
+        self._names = [name for name in names if name.isidentifier() and not keyword.iskeyword(name)]
         self._limits = limits
+        self._is_alone = is_alone
         self._printed = _PrintBuffer(limits.output)
+        self._shown: str | None = None
         self._stack = ExitStack()
         self._snapshot: Any = None
 
     def start(self) -> ProgramCall | CodeResult:
         """Run the code to its first call, or to its end."""
-        limits = _session_limits(self._limits) | {"max_suspensions": 1000}  # calls, the lookups of names included
+        pool_options, limits, policy = _pool_options(self._limits), _session_limits(self._limits), dict[str, Any]()
+        if self._is_alone:
+            pool_options["turn_duration_limit_grace"] = KILL_GRACE_SECONDS
+        else:
+            limits["max_suspensions"] = 1000  # calls, the lookups of names included
+            policy = {"os_policy": {"random_start": {"seed": 0}}}
         try:
-            pool = self._stack.enter_context(self._monty.Monty(**_pool_options(self._limits)))
-            session = self._stack.enter_context(pool.checkout(limits=limits, os_policy={"random_start": {"seed": 0}}))
+            pool = self._stack.enter_context(self._monty.Monty(**pool_options))
+            session = self._stack.enter_context(pool.checkout(limits=limits, **policy))
         except OSError as error:
             raise UsageError(f"monty could not start: {error}; pip install toolspeak[sandbox] brings it") from error
-        stand_in: Callable[..., None] = lambda *args, **kwargs: None  # noqa: E731 (functions are called elsewhere)
-        lookup = dict.fromkeys(self._names, stand_in)
-        return self._step(lambda: session.feed_start(self._code, external_lookup=lookup, print_callback=self._printed))
+        return self._step(lambda: self._feed(session))
+
+    def _feed(self, session: Any) -> Any:
+        """Run BRIDGE, and begin to run the code."""
+        sizes = {"TRANSFER": self._limits.transfer, "OUTPUT": self._limits.output, "VALUE_BYTES": VALUE_BYTES}
+        sizes |= {"MAX_PACKED_DEPTH": MAX_PACKED_DEPTH, "MAX_DEPTH": MAX_DEPTH}
+        bound = "".join(f"{name} = __bind({name!r})\n" for name in self._names)
+        bridge = re.sub("|".join(sizes), lambda found: str(sizes[found[0]]), BRIDGE) + bound + BRIDGE_END
+        lookup = {"__host": lambda *args: None}  # a stand-in: functions are called elsewhere
+        session.feed_start(bridge, external_lookup=lookup).resume_auto()
+        if (wrapped := wrap_last_statement(self._code)) is not None:
+            try:
+                return session.feed_start(wrapped, print_callback=self._printed)
+            except self._monty.MontySyntaxError as error:
+                if any(frame.filename != "<python-input-1>" for frame in error.traceback()):
+                    raise  # from code that the code ran
+        return session.feed_start(self._code, print_callback=self._printed)
 
     def resume(self, value: Any) -> ProgramCall | CodeResult:
         """Give the result of the call at which the program waits, and run it to its next call or its end."""
@@ -187,24 +381,64 @@ class MontyProgram:
             self._snapshot = go_on()
             while not isinstance(self._snapshot, monty.MontyComplete):
                 if isinstance(self._snapshot, monty.NameLookupSnapshot):
-                    self._snapshot = self._snapshot.resume_auto()
+                    self._snapshot = self._snapshot.resume()
                 elif isinstance(self._snapshot, monty.FutureSnapshot):
                     return self._finish(error="stopped: functions are called without await")
                 elif self._snapshot.is_os_function:
-                    self._snapshot = self._snapshot.resume_not_handled()
-                elif self._snapshot.function_name not in self._names:
+                    self._snapshot = self._answer_system(self._snapshot)
+                elif self._snapshot.position.filename != BRIDGE_FILE or self._snapshot.function_name != "__host":
                     missing = NameError(f"name {self._snapshot.function_name!r} is not defined")
                     self._snapshot = self._snapshot.resume({"exception": missing})
                 else:
-                    snapshot = self._snapshot
-                    return ProgramCall(snapshot.function_name, tuple(snapshot.args), dict(snapshot.kwargs))
-            value = self._snapshot.output
-            return self._finish(value=None if value is None else format_value(value, self._limits.output))
+                    name, args, kwargs, is_cut = self._snapshot.args
+                    values = [unpack(each) for each in args]
+                    if name is not None:
+                        return ProgramCall(name, tuple(values), _pair(kwargs), is_cut)
+                    self._shown = format_value(values[0], self._limits.output)
+                    self._snapshot = self._snapshot.resume({"return_value": None})
+            return self._finish(value=self._shown)
         except (monty.MontyCrashedError, monty.MontyError, *_VALUE_ERRORS) as error:
             return _describe_failure(monty, error, self._printed, self._limits)
 
+    def _answer_system(self, snapshot: Any) -> Any:
+        """Let code that is alone wait, and refuse everything else."""
+        if self._is_alone and snapshot.function_name in ("system.sleep", "system.async_sleep"):
+            return snapshot.resume_auto()
+        return snapshot.resume_not_handled()
+
     def _finish(self, value: str | None = None, error: str | None = None) -> CodeResult:
         return CodeResult(mode="monty", value=value, stdout=self._printed.text, error=error)
+
+
+@frozen
+class Packed:
+    """A value of the code that is not plain.
+
+    Attributes:
+        kind: `list`, `tuple`, `set`, `frozenset`, `dict`, `named` (a named tuple), `huge` (an integer with too many
+            digits to be written) or `other`.
+        name: The name of the class of a named tuple; the text that a Python shell shows for another value.
+        text: What `str` returns for another value.
+        items: What the value holds. Keys and names are followed by their values.
+    """
+
+    kind: str
+    name: str = ""
+    text: str = ""
+    items: tuple[Any, ...] = ()
+
+
+def unpack(packed: Any) -> Any:
+    """Return the value that BRIDGE packed."""
+    if not isinstance(packed, list):
+        return packed
+    kind, items, *texts = cast("list[Any]", [*packed, []][:3])
+    name, text = [*texts[0], "", ""][:2]
+    return Packed(kind=kind, name=name, text=text, items=tuple(map(unpack, items)))
+
+
+def _pair(packed: list[Any]) -> dict[str, Any]:
+    return dict(zip(packed[::2], map(unpack, packed[1::2]), strict=False))
 
 
 def measure_value(value: Any, limit: int) -> int:
@@ -239,10 +473,7 @@ def _list_items(value: Any) -> Iterator[Any] | None:
         return iter(cast("Iterable[Any]", value))
     if isinstance(value, Mapping):
         return chain.from_iterable(cast("Mapping[Any, Any]", value).items())
-    if isinstance(value, BaseException):
-        return iter(value.args)
-    attributes: Any = getattr(value, "attributes", None)  # of an instance of the code's own class
-    return _list_items(attributes) if isinstance(attributes, Mapping) else None
+    return iter((value.text, *value.items)) if isinstance(value, Packed) else None
 
 
 def format_value(value: Any, max_chars: int) -> str:
@@ -259,40 +490,35 @@ def _characters(value: Any, max_chars: int, depth: int) -> Iterator[str]:
 def _value_pieces(value: Any, max_chars: int, depth: int) -> _Pieces:
     if isinstance(value, str | bytes):
         yield repr(value[: max_chars + 1])
-    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an instance of the code's own class
-        yield from _named_pieces(value.name, cast("Mapping[Any, Any]", attributes).items(), max_chars, depth)
-    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
-        names = cast("tuple[str, ...]", fields)
-        yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
-    elif isinstance(value, BaseException):
-        yield f"{type(value).__name__}("
-        yield from _item_pieces(((None, each) for each in value.args), None, max_chars, depth)
-        yield ")"
-    elif isinstance(value, Collection):
-        yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
-    else:
+    elif not isinstance(value, Packed):
         yield repr(value)
+    elif value.kind == "other":
+        yield value.name
+    elif value.kind == "huge":
+        yield "(an integer with too many digits to be shown)"
+    elif value.kind == "named":
+        yield f"{value.name}("
+        yield from _item_pieces(_list_pairs(value), "=", max_chars, depth)
+        yield ")"
+    elif not value.items and value.kind in ("set", "frozenset"):
+        yield f"{value.kind}()"
+    else:
+        yield from _container_pieces(value, max_chars, depth)
 
 
-def _named_pieces(name: str, items: Iterable[tuple[Any, Any]], max_chars: int, depth: int) -> _Pieces:
-    yield f"{name}("
-    yield from _item_pieces(items, "=", max_chars, depth)
-    yield ")"
+def _container_pieces(value: Packed, max_chars: int, depth: int) -> _Pieces:
+    start, end = _BRACKETS[value.kind]
+    yield f"frozenset({start}" if value.kind == "frozenset" else start
+    if value.kind == "dict":
+        yield from _item_pieces(_list_pairs(value), ": ", max_chars, depth)
+    else:
+        yield from _item_pieces(((None, item) for item in value.items), None, max_chars, depth)
+    is_single = value.kind == "tuple" and len(value.items) == 1
+    yield f"{',' if is_single else ''}{end}{')' if value.kind == 'frozenset' else ''}"
 
 
-def _collection_pieces(value: Collection[Any], max_chars: int, depth: int) -> _Pieces:
-    kind: type[Any] = type(value)
-    name = "" if kind in (list, tuple, set, dict) else kind.__name__
-    is_mapping = isinstance(value, Mapping)
-    brackets = "{}" if is_mapping else _BRACKETS.get(kind, "[]")
-    if not value and kind not in (list, tuple, dict):
-        yield f"{kind.__name__}()"
-        return
-    yield f"{name}({brackets[0]}" if name else brackets[0]
-    items = cast("Mapping[Any, Any]", value).items() if is_mapping else ((None, item) for item in value)
-    yield from _item_pieces(items, ": " if is_mapping else None, max_chars, depth)
-    is_single = kind is tuple and len(value) == 1
-    yield f"{',' if is_single else ''}{brackets[1]}{')' if name else ''}"
+def _list_pairs(value: Packed) -> Iterator[tuple[Any, Any]]:
+    return zip_longest(value.items[::2], value.items[1::2])  # the last value is missing where the text is cut
 
 
 def _item_pieces(items: Iterable[tuple[Any, Any]], separator: str | None, max_chars: int, depth: int) -> _Pieces:
