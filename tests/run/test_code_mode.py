@@ -1,6 +1,10 @@
 """Code mode: programs of a model call tools, and their calls are checked, approved, limited and recorded as any."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from itertools import takewhile
 from typing import Any
 
@@ -103,7 +107,7 @@ def test_why_a_program_fails(code: str, reason: str):
 
 
 LAUGHS = "x = 'ha'\nfor _ in range(12): x = [x] * 100\n"
-TUPLES = "x = ('ha',)\nfor _ in range(12): x = (x,) * 100\n"
+TUPLES = "x = ('ha',)\nfor _ in range(4): x = (x,) * 100\n"
 
 
 @each_case(
@@ -146,6 +150,35 @@ def test_what_a_program_and_its_functions_pass_to_each_other_is_limited(code: st
     assert "passed more than 200000 bytes to each other" in str(outcome.calls[0].error)
     assert len(list_inner(outcome.facts, ToolFinished)) <= 20
     assert sum(len(str(codec.encode(fact))) for fact in outcome.facts) < 2_000_000
+
+
+ENDLESS = "x = ('ha',)\nfor _ in range(12): x = (x,) * 100\n"
+COMMON_HASH = "[n * (2**61 - 1) for n in range(300_000)]"
+HOST = """
+import json, resource, sys
+from tests.run.test_code_mode import answer_program, keep
+from toolspeak.execution.sandbox import SandboxLimits, run_monty
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+for code in json.load(sys.stdin):
+    limits = SandboxLimits(transfer=200_000)
+    call = answer_program(code, keep, code=limits).calls[0]
+    print(json.dumps([call.error, run_monty(code.replace("keep", ""), limits).value]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of memory as Unix has them")
+def test_a_value_that_would_take_for_ever_to_hash_does_not_stop_the_host():
+    values = [f"{ENDLESS}keep({{x: 1}})", f"{ENDLESS}keep([{{x}}])", f"{ENDLESS}keep(frozenset([x]))"]
+    values += [f"keep(set({COMMON_HASH}))", f"keep(dict.fromkeys({COMMON_HASH}))"]
+    done = subprocess.run(
+        [sys.executable, "-c", HOST], input=json.dumps(values), capture_output=True, text=True, timeout=80, check=True
+    )
+
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(outcomes) == len(values)
+    for error, shown in outcomes:
+        assert "passed more than 200000 bytes to each other" in error
+        assert len(shown) == 10_001
 
 
 @each_case(

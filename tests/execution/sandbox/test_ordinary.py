@@ -243,7 +243,7 @@ def test_monty_is_imported_when_it_is_used():
 
 
 LAUGHS = "x = [0] * 1000\nfor _ in range(9): x = [x] * 1000\n"
-TUPLES = "x = ('ha',)\nfor _ in range(12): x = (x,) * 100\n"
+TUPLES = "x = ('ha',)\nfor _ in range(4): x = (x,) * 100\n"
 
 
 @needs_monty
@@ -255,8 +255,8 @@ TUPLES = "x = ('ha',)\nfor _ in range(12): x = (x,) * 100\n"
         "around": ("x = []\nx += [x, x]\nx", "[" * 40),
         "text": ("'x' * 100_000", f"'{'x' * 49}…"),
         "a long key": ("{'x' * 100_000: 1}", f"{{'{'x' * 48}…"),
-        "a key": (f"{TUPLES}{{x: 1}}", "{" + "(" * 13 + "'ha',), ("),
-        "a set": (f"{TUPLES}{{x}}", "{" + "(" * 13 + "'ha',), ("),
+        "a key": (f"{TUPLES}{{x: 1}}", "{" + "(" * 5 + "'ha',), ("),
+        "a set": (f"{TUPLES}{{x}}", "{" + "(" * 5 + "'ha',), ("),
         "a frozenset": (f"{TUPLES}frozenset([x])", "frozenset({((((("),
         "keys with one hash": ("{n * (2**61 - 1): 0 for n in range(100_000)}", "{0: 0, 2305843009213693951: 0, "),
         "a result": (f"{TUPLES}async def f(): return {{x}}\nawait f()", "{((((("),

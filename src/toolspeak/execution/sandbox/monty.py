@@ -20,7 +20,7 @@ import importlib
 import importlib.util
 import keyword
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -125,7 +125,7 @@ values."""
 BRIDGE_END = "__bridge = __bind = __host = None\n"
 """Leaves no name by which the code could reach `host`, and have it take what is not packed."""
 
-_SHOW = "__show(("
+_SHOW, _SHOW_END = "__show((", "))"
 
 _TOKEN = re.compile(r"\"{3}|'{3}|[\"'#\n\\;:()\[\]{}]")
 """What decides where a statement ends."""
@@ -239,7 +239,7 @@ def _clean_traceback(text: str) -> str:
             is_bridge = f'"{BRIDGE_FILE}"' in line
         elif not line.startswith("    "):
             is_bridge = False
-        if is_bridge:
+        if is_bridge or line == f"    {_SHOW_END}":
             continue
         if removed and not line.strip(" ~^"):
             line = line[removed:]
@@ -282,7 +282,7 @@ def wrap_last_statement(code: str) -> str | None:
                 pass
     last = code[start:].lstrip(" \t")
     is_candidate = depth == 0 and last[:1] not in ("", "\n", "#")
-    return f"{code[:start]}{_SHOW}{last}\n))" if is_candidate else None
+    return f"{code[:start]}{_SHOW}{last}\n{_SHOW_END}" if is_candidate else None
 
 
 def _find_string_end(code: str, position: int, quote: str) -> int:
@@ -352,8 +352,8 @@ class MontyProgram:
         sizes |= {"MAX_PACKED_DEPTH": MAX_PACKED_DEPTH, "MAX_DEPTH": MAX_DEPTH}
         bound = "".join(f"{name} = __bind({name!r})\n" for name in self._names)
         bridge = re.sub("|".join(sizes), lambda found: str(sizes[found[0]]), BRIDGE) + bound + BRIDGE_END
-        lookup = {"__host": lambda *args: None}  # a stand-in: functions are called elsewhere
-        session.feed_start(bridge, external_lookup=lookup).resume_auto()
+        stand_in: Callable[..., None] = lambda *args: None  # noqa: E731 (functions are called elsewhere)
+        session.feed_start(bridge, external_lookup={"__host": stand_in}).resume_auto()
         if (wrapped := wrap_last_statement(self._code)) is not None:
             try:
                 return session.feed_start(wrapped, print_callback=self._printed)
