@@ -11,7 +11,7 @@ import pytest
 from tests.cases import each_case
 from tests.cli.commands import run_command
 from tests.cli.terminal import environment
-from tests.gateway.hosting import ask, served
+from tests.gateway.hosting import ask, serve_model
 from tests.telemetry.receiver import receive_spans
 from toolspeak import Agent, codec
 from toolspeak.cli.graph import build_diagram, draw_run
@@ -164,7 +164,7 @@ def test_names_are_drawn_as_text(tmp_path: Path):
 
 def test_exchanges_of_a_gateway_are_drawn_too(tmp_path: Path):
     lines: list[str] = []
-    application = app([served(ScriptedModel([says("Yes.")]), TYPESCRIPT)], on_exchange=lines.append)
+    application = app([serve_model(ScriptedModel([says("Yes.")]), TYPESCRIPT)], on_exchange=lines.append)
     for _ in range(2):
         ask(application, {"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
     path = tmp_path / "exchanges.jsonl"

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.gateway.hosting import gateway, hosted
+from tests.gateway.hosting import gateway, host_app
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import ServedModel
 from toolspeak.models import Endpoint, HttpModel
@@ -80,7 +80,7 @@ def _stream(text: str) -> Iterator[str]:
 @contextmanager
 def serve(server: TextServer, dialect: str) -> Iterator[str]:
     """Serve the model through a gateway that asks it in this dialect; the address of the gateway."""
-    with hosted(server.app()) as upstream:
+    with host_app(server.app()) as upstream:
         model = HttpModel(Endpoint(name="text", base_url=f"{upstream}/v1"), "text")
         with gateway(ServedModel(name="small", model=model, dialect=DIALECTS[dialect])) as url:
             yield url

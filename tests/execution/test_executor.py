@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field
 
-from tests.run.playing import Clock, awaited, until
+from tests.run.playing import Clock, run_coroutine, until
 from toolspeak.execution import Executor, ThreadPool
 from toolspeak.tools import Context, Toolbox, tool
 from toolspeak.values.messages import Concat, Ref, ToolCall, ToolResult
@@ -47,7 +47,7 @@ def run_call(
         assert running.ended
         return results_given[0]
 
-    return awaited(main())
+    return run_coroutine(main())
 
 
 def shout(text: str) -> str:
@@ -115,7 +115,7 @@ def test_an_unknown_tool_suggests_the_nearest():
         Executor(Toolbox([shout])).start(ToolCall(id="c", name="shoot", arguments={}), {}, 1, results_given.append)
         return results_given[0]
 
-    assert "did you mean shout?" in (awaited(main()).error or "")
+    assert "did you mean shout?" in (run_coroutine(main()).error or "")
 
 
 def test_arguments_nested_too_deeply_to_follow_are_reported():
@@ -200,7 +200,13 @@ def test_each_call_has_its_own_timeout():
 
     clock = Clock()
     late = "it did not come back within"
-    assert awaited(main()) == [f"b {late} 0.05", f"e {late} 0.05", f"c {late} 0.15", f"a {late} 0.3", f"d {late} 0.3"]
+    assert run_coroutine(main()) == [
+        f"b {late} 0.05",
+        f"e {late} 0.05",
+        f"c {late} 0.15",
+        f"a {late} 0.3",
+        f"d {late} 0.3",
+    ]
     assert clock() < SOON_SECONDS
 
 
@@ -215,7 +221,7 @@ def test_a_timeout_goes_on_when_another_call_has_ended():
             executor.rest()
         return ended
 
-    assert [(each.call_id, each.output) for each in awaited(main())] == [("b", "X"), ("a", None)]
+    assert [(each.call_id, each.output) for each in run_coroutine(main())] == [("b", "X"), ("a", None)]
 
 
 # Functions that come back at once
@@ -241,7 +247,7 @@ def test_quick_functions_that_now_wait_for_each_other_run_at_the_same_time():
         return ended
 
     clock = Clock()
-    assert {(each.call_id, each.output) for each in awaited(main())} == {("a", True), ("b", True), ("c", True)}
+    assert {(each.call_id, each.output) for each in run_coroutine(main())} == {("a", True), ("b", True), ("c", True)}
     assert clock() < SOON_SECONDS
 
 
@@ -334,7 +340,7 @@ def test_a_coroutine_that_comes_too_late_is_closed():
             assert clock() < SOON_SECONDS
             await asyncio.sleep(0.005)
 
-    awaited(main())
+    run_coroutine(main())
 
 
 # Context

@@ -7,11 +7,11 @@ import pytest
 from toolspeak.dialects import TYPESCRIPT
 
 from .conversing import scripted
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Where the model is served that speaks TypeScript."""
-    with gateway(served(scripted(), TYPESCRIPT)) as address:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as address:
         yield address

@@ -18,12 +18,12 @@ from toolspeak.models import Model
 OPEN = AccessRules()
 
 
-def served(model: Model, dialect: Any, **options: Any) -> ServedModel:
+def serve_model(model: Model, dialect: Any, **options: Any) -> ServedModel:
     return ServedModel(name="scripted", model=model, dialect=dialect, **options)
 
 
 @contextmanager
-def hosted(application: Starlette, protocol: type[TimeoutProtocol] = TimeoutProtocol) -> Iterator[str]:
+def host_app(application: Starlette, protocol: type[TimeoutProtocol] = TimeoutProtocol) -> Iterator[str]:
     """The address under which the app is served."""
     running = build_server(application, host="127.0.0.1", port=0, protocol=protocol)
     thread = threading.Thread(target=running.run)
@@ -38,7 +38,7 @@ def hosted(application: Starlette, protocol: type[TimeoutProtocol] = TimeoutProt
 
 @contextmanager
 def gateway(*models: ServedModel, rules: AccessRules = OPEN) -> Iterator[str]:
-    with hosted(app(models, rules)) as url:
+    with host_app(app(models, rules)) as url:
         yield url
 
 
@@ -74,7 +74,7 @@ class Reply:
         return [json.loads(line) for line in lines if line != "[DONE]"]
 
 
-async def asked(
+async def send_request(
     application: Starlette,
     body: Any,
     *,
@@ -125,4 +125,4 @@ async def asked(
 
 
 def ask(application: Starlette, body: Any, **options: Any) -> Reply:
-    return asyncio.run(asked(application, body, **options))
+    return asyncio.run(send_request(application, body, **options))

@@ -17,7 +17,7 @@ from toolspeak.gateway.answer_text import AnswerFinder, PrefixReader, encode_ans
 from toolspeak.testing import ScriptedModel, calls, says
 
 from .conversing import OPENAI_TOOLS
-from .hosting import Reply, ask, asked, served
+from .hosting import Reply, ask, send_request, serve_model
 
 NAMES = ["a", "b", "été", 'q"', "back\\slash", "$ref", "name", "arguments"]
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -123,13 +123,13 @@ def test_a_streamed_answer_is_the_plain_one(with_tools: bool, answer: Any, chunk
     body: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "?"}]}
     body |= {"response_format": form, **({"tools": OPENAI_TOOLS} if with_tools else {})}
     model = ScriptedModel([line], chunk=chunk, seed=seed)
-    application = app([served(model, DIALECTS[dialect], max_repairs=0)])
+    application = app([serve_model(model, DIALECTS[dialect], max_repairs=0)])
     plain = ask(application, body)
     assert plain.status == 200, (plain.body, schema, value)
     text = plain.json["choices"][0]["message"]["content"]
     assert AnswerSchema(schema, "schema").find_problems(json.loads(text)) == []
     reply = Reply()
-    asyncio.run(asked(application, {**body, "stream": True}, reply=reply))
+    asyncio.run(send_request(application, {**body, "stream": True}, reply=reply))
     pieces = [choice["delta"].get("content") or "" for chunk in reply.chunks for choice in chunk["choices"]]
     assert "".join(pieces) == text
 

@@ -13,7 +13,7 @@ from toolspeak.testing import ScriptedModel, says
 from toolspeak.values.messages import Message, Result, Text, assistant, system, user
 from toolspeak.wire.api import WIRES
 
-from .hosting import ask, served
+from .hosting import ask, serve_model
 
 TOOL = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 NAMES = ("Read", "Edit", "Bash")
@@ -152,14 +152,14 @@ def opencode_turns() -> list[dict[str, Any]]:
 def prompts(requests: list[dict[str, Any]], path: str, dialect: Any) -> list[list[str]]:
     """What the model is shown in each turn: the messages of its API, as a template would write them."""
     model = ScriptedModel([says("Hello.")] * 20)
-    application = app([served(model, dialect)])
+    application = app([serve_model(model, dialect)])
     for request in requests:
         reply = ask(application, request, path=path)
         assert reply.status == 200, reply.body
-    return [rendered(each) for each in model.requests]
+    return [render_request(each) for each in model.requests]
 
 
-def rendered(request: Request) -> list[str]:
+def render_request(request: Request) -> list[str]:
     from toolspeak.wire.chat_request import ChatRequest
 
     shown = request.shown

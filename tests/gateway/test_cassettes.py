@@ -25,7 +25,7 @@ from toolspeak.values.errors import UsageError
 
 from .conversing import ANTHROPIC_TOOLS, MADE, OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, gateway
-from .test_serve import home, refused, serving
+from .test_serve import expect_refusal, home, serving
 
 assert home  # a fixture
 
@@ -229,7 +229,7 @@ def test_the_command_records_and_replays(home: Path):
     with serving(home, *options, "--replay", "runs", **variables) as (url, line, _):
         assert ", replayed from runs; Ctrl-C" in line
         assert [converse(url), converse(url)] == [recorded, recorded]
-    both = refused(home, "--model", "there", "--record", "runs", "--replay", "runs")
+    both = expect_refusal(home, "--model", "there", "--record", "runs", "--replay", "runs")
     assert "--record and --replay: give one of them" in both
-    assert "is no folder" in refused(home, "--model", "there", "--replay", "none")
+    assert "is no folder" in expect_refusal(home, "--model", "there", "--replay", "none")
     assert json.loads(file.read_text().splitlines()[0])["name"] == "there:scripted"

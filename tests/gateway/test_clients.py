@@ -14,7 +14,7 @@ from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls
 
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, RESULTS, Tools, scripted
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]  # some of them take seconds to import
 
@@ -117,7 +117,7 @@ def smolagents_url() -> Iterator[str]:
 
     first = scripted()._script[0]
     model = ScriptedModel([first, final, final, final], dialect="typescript", chunk=5)
-    with gateway(served(model, TYPESCRIPT)) as address:
+    with gateway(serve_model(model, TYPESCRIPT)) as address:
         yield address
 
 

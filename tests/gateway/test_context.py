@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.hosting import gateway, served
+from tests.gateway.hosting import gateway, serve_model
 from tests.models.ollama import Ollama
 from tests.models.server import Server, answers, plays, serving
 from tests.models.small_context import count_tokens
@@ -77,7 +77,7 @@ class LlamaCpp:
 def test_a_long_request_is_refused_with_the_numbers(server: Server, dialect: Any, stream: bool):
     llamacpp = LlamaCpp(server)
     long = "word " * 5000
-    with gateway(served(llamacpp.model(), dialect)) as url:
+    with gateway(serve_model(llamacpp.model(), dialect)) as url:
         status, body = ask(url, *chat(long, stream=stream))
         assert (status, body["error"]["code"], body["error"]["type"]) == (
             400,
@@ -96,7 +96,7 @@ def test_a_long_request_is_refused_with_the_numbers(server: Server, dialect: Any
 
 def test_the_server_is_asked_once(server: Server):
     llamacpp = LlamaCpp(server)
-    with gateway(served(llamacpp.model(), NATIVE)) as url:
+    with gateway(serve_model(llamacpp.model(), NATIVE)) as url:
         for _ in range(3):
             for form in (chat, messages, responses):
                 status, _ = ask(url, *form("Hello?"))
@@ -108,7 +108,7 @@ def test_the_server_is_asked_once(server: Server):
 def test_tools_count(server: Server):
     llamacpp = LlamaCpp(server, context=2000)
     tools = [{"type": "function", "function": {"name": f"f{n}", "parameters": TOOL}} for n in range(20)]
-    with gateway(served(llamacpp.model(), NATIVE)) as url:
+    with gateway(serve_model(llamacpp.model(), NATIVE)) as url:
         assert ask(url, *chat("Hello?", tools=tools[:2]))[0] == 200
         status, body = ask(url, *chat("Hello?", tools=tools))
     assert (status, body["error"]["code"]) == (400, "context_length_exceeded")
@@ -117,7 +117,7 @@ def test_tools_count(server: Server):
 
 def test_an_answer_is_limited_to_what_is_left(server: Server):
     llamacpp = LlamaCpp(server)
-    with gateway(served(llamacpp.model(), NATIVE)) as url:
+    with gateway(serve_model(llamacpp.model(), NATIVE)) as url:
         ask(url, *chat("Hello?", max_tokens=128_000))
         ask(url, *chat("Hello?", max_tokens=100))
         ask(url, *chat("Hello?"))
@@ -134,7 +134,7 @@ def test_without_a_tokenizer_only_what_cannot_fit_is_refused(server: Server):
     server.plays(plays([says("Hello.")], chunk=None))
     server.abilities["/v1/models"] = answers(body={"data": [{"id": "m", "max_model_len": CONTEXT}]})
     model = resolve_model("vllm:m", environ={"VLLM_BASE_URL": f"{server.url}/v1"})
-    with gateway(served(model, NATIVE)) as url:
+    with gateway(serve_model(model, NATIVE)) as url:
         assert ask(url, *chat("a" * 5 * CONTEXT))[0] == 400
         assert ask(url, *chat("a" * 3 * CONTEXT))[0] == 200
         assert [post.path for post in server.ability_posts] == ["/v1/models"]
@@ -145,7 +145,7 @@ def test_ollama_never_cuts(server: Server):
     ollama = Ollama(lambda _: assistant("Hello."), knows_truncate=False)
     ollama.play_on(server)
     model = resolve_model("ollama:qwen3", environ={"OLLAMA_HOST": server.url})
-    with gateway(served(model, NATIVE)) as url:
+    with gateway(serve_model(model, NATIVE)) as url:
         statuses = [ask(url, *chat("words, more words. " * count))[0] for count in (10, 100, 400, 550, 600, 5000)]
     assert statuses == [200, 200, 200, 200, 400, 400]
     assert (ollama.cuts, ollama.loaded) == (0, CONTEXT)
@@ -155,7 +155,7 @@ def test_ollama_never_cuts(server: Server):
 
 def test_a_server_of_unknown_context_gets_everything(server: Server):
     server.plays(plays([says("Hello.")], chunk=None))
-    with gateway(served(connect("m", at=f"{server.url}/v1"), NATIVE)) as url:
+    with gateway(serve_model(connect("m", at=f"{server.url}/v1"), NATIVE)) as url:
         assert ask(url, *chat("word " * 50_000, max_tokens=128_000))[0] == 200
         asked = len(server.ability_posts)
         assert ask(url, *chat("Hello?"))[0] == 200
@@ -166,7 +166,7 @@ def test_a_server_of_unknown_context_gets_everything(server: Server):
 def test_a_model_that_says_its_context():
     model = ScriptedModel([says("Hello.")])
     model.context_tokens = CONTEXT  # pyright: ignore[reportAttributeAccessIssue] (any model may have it)
-    with gateway(served(model, NATIVE)) as url:
+    with gateway(serve_model(model, NATIVE)) as url:
         status, body = ask(url, *chat("word " * 50_000))
         assert (status, body["error"]["code"]) == (400, "context_length_exceeded")
         assert ask(url, *chat("Hello?"))[0] == 200

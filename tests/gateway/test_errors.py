@@ -31,7 +31,7 @@ from toolspeak.wire.errors import FAILURES, FailureName
 from toolspeak.wire.fields import FieldError
 
 from .conversing import OPENAI_TOOLS, QUESTION
-from .hosting import ask, gateway, served
+from .hosting import ask, gateway, serve_model
 from .upstream import Upstream, drips, sends, upstream
 
 ONCE = RetryPolicy(connect_timeout=0.5, read_timeout=0.3, total_timeout=5.0, attempts=1)
@@ -117,7 +117,7 @@ UPSTREAM: dict[str, tuple[Any, type[openai.OpenAIError], str, type[anthropic.Ant
 @pytest.mark.parametrize("name", UPSTREAM)
 def test_the_sdks_raise_what_the_endpoint_meant(behind: Upstream, name: str):
     behind.plays, openai_error, code, anthropic_error = UPSTREAM[name]
-    with gateway(served(behind.model(ONCE), TYPESCRIPT)) as url:
+    with gateway(serve_model(behind.model(ONCE), TYPESCRIPT)) as url:
         with (
             openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client,
             pytest.raises(openai_error) as raised,
@@ -137,10 +137,10 @@ def test_the_sdks_raise_what_the_endpoint_meant(behind: Upstream, name: str):
 
 def test_the_time_to_wait_is_passed_on(behind: Upstream):
     behind.plays = answers(429, {"error": {"message": "slow"}}, "retry-after: 7.2")
-    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), BODY)
+    reply = ask(app([serve_model(behind.model(ONCE), TYPESCRIPT)]), BODY)
     assert (reply.status, reply.headers["retry-after"]) == (429, "8")
     behind.plays = answers(429, {"error": {"message": "slow"}}, "retry-after: inf")
-    reply = ask(app([served(behind.model(retry=ONCE), TYPESCRIPT)]), BODY)
+    reply = ask(app([serve_model(behind.model(retry=ONCE), TYPESCRIPT)]), BODY)
     assert (reply.status, "retry-after" in reply.headers) == (429, False)
 
 
@@ -150,7 +150,7 @@ def test_an_error_within_a_stream_keeps_its_type(behind: Upstream, path: str):
     error = {"error": {"type": "exceed_context_size_error", "message": TOO_LONG}}
     behind.plays = sends(start, b"data: " + json.dumps(error).encode() + b"\n\n")
     body = {"model": "any", "input": "Hi"} if path == "/v1/responses" else BODY
-    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), {**body, "stream": True}, path=path)
+    reply = ask(app([serve_model(behind.model(ONCE), TYPESCRIPT)]), {**body, "stream": True}, path=path)
     last = reply.chunks[-1]
     assert reply.status == 200
     if path == "/v1/responses":
@@ -168,7 +168,7 @@ def test_a_turn_that_was_not_mended_is_not_asked_for_again(streamed: bool):
     model = ScriptedModel([says("```typescript\nget_weather({city: \n```")] * 3, dialect="typescript")
     asks: dict[str, Any] = {"messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}
     with (
-        gateway(served(model, TYPESCRIPT, max_repairs=1)) as url,
+        gateway(serve_model(model, TYPESCRIPT, max_repairs=1)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=5) as client,
         pytest.raises(openai.UnprocessableEntityError, match="did not manage a call") as raised,
     ):
@@ -196,13 +196,13 @@ def test_a_turn_that_was_not_mended_is_not_asked_for_again(streamed: bool):
     ],
 )
 def test_a_wrong_field_is_named(wrong: dict[str, Any], param: str, code: str):
-    reply = ask(app([served(ScriptedModel([says("Hello.")]), TYPESCRIPT)]), {**BODY, **wrong})
+    reply = ask(app([serve_model(ScriptedModel([says("Hello.")]), TYPESCRIPT)]), {**BODY, **wrong})
     error = reply.json["error"]
     assert (reply.status, error["type"], error["param"], error["code"]) == (400, "invalid_request_error", param, code)
 
 
 def test_what_anthropic_clients_look_for_in_vain_is_told_in_their_form():
-    application = app([served(ScriptedModel([says("Hello.")]), TYPESCRIPT)])
+    application = app([serve_model(ScriptedModel([says("Hello.")]), TYPESCRIPT)])
     version = [("anthropic-version", "2023-06-01")]
     for path, headers in (("/v1/messages/batches", []), ("/v1/files", version)):
         reply = ask(application, b"", path=path, headers=headers)

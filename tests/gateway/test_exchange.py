@@ -17,7 +17,7 @@ from toolspeak.values.messages import Extra, Media, Ref, Text, Thinking, ToolCal
 from toolspeak.values.pieces import Answer, ApiCall, CallPiece
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
-from .hosting import Reply, ask, asked, served
+from .hosting import Reply, ask, send_request, serve_model
 from .playing import Piecewise
 
 spoken = pytest.mark.parametrize("dialect", DIALECTS)
@@ -52,7 +52,7 @@ def exchange(
     answering: Any, dialect: str = "typescript", *, mends: int = 2, thinks: bool = False, **more: Any
 ) -> Reply:
     """What a client of OpenAI's API gets."""
-    return ask(app([served(answering, DIALECTS[dialect], max_repairs=mends, thinks=thinks)]), openai_body(**more))
+    return ask(app([serve_model(answering, DIALECTS[dialect], max_repairs=mends, thinks=thinks)]), openai_body(**more))
 
 
 def message(reply: Reply) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def message(reply: Reply) -> dict[str, Any]:
     return {"text": text, "thought": thought, "calls": parsed, "ids": ids, "finish": finish}
 
 
-def meant(reply: Reply) -> tuple[str, list[Any], str]:
+def read_meaning(reply: Reply) -> tuple[str, list[Any], str]:
     said = message(reply)
     return said["text"], said["calls"], said["finish"]
 
@@ -106,7 +106,7 @@ def test_calls_come_out_as_the_apis_own(dialect: str, streamed: bool):
 @both
 def test_words_come_out_as_words(dialect: str, streamed: bool):
     model = ScriptedModel([says("It is sunny.\n\nTake a hat.\n")], chunk=3)
-    assert meant(exchange(model, dialect, stream=streamed)) == ("It is sunny.\n\nTake a hat.\n", [], "stop")
+    assert read_meaning(exchange(model, dialect, stream=streamed)) == ("It is sunny.\n\nTake a hat.\n", [], "stop")
 
 
 def order(reply: Reply) -> list[str]:
@@ -142,7 +142,7 @@ def test_a_call_is_out_before_the_next_is_said(dialect: str):
                 yield pieces
 
     model = Listening([calls(PARIS, LONDON, SUM)], chunk=4)
-    asyncio.run(asked(app([served(model, DIALECTS[dialect])]), openai_body(stream=True), reply=reply))
+    asyncio.run(send_request(app([serve_model(model, DIALECTS[dialect])]), openai_body(stream=True), reply=reply))
     assert heard.count(True) > 8
 
 
@@ -155,7 +155,7 @@ def test_a_call_that_needs_the_result_of_another_ends_the_turn_before_it(dialect
         [ScriptedReply(calls=(first, needing, ToolCall(id="", name="get_weather", arguments=LONDON[1])))]
     )
     reply = exchange(model, dialect.name, stream=streamed)
-    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert read_meaning(reply) == ("", [PARIS], "tool_calls")
     assert b"$call" not in reply.body
 
 
@@ -164,14 +164,14 @@ def test_a_call_that_needs_the_result_of_another_ends_the_turn_before_it(dialect
 def test_one_call_at_a_time(dialect: str, streamed: bool):
     model = ScriptedModel([calls(PARIS, LONDON, SUM)], chunk=9)
     reply = exchange(model, dialect, stream=streamed, parallel_tool_calls=False)
-    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert read_meaning(reply) == ("", [PARIS], "tool_calls")
     assert model.requests[0].shown.parallel is False or "only one call" in model.requests[0].shown.messages[-1].text
 
 
 def test_anthropic_says_one_call_at_a_time_in_its_own_way():
     model = ScriptedModel([calls(PARIS, LONDON)])
     body = anthropic_body(tool_choice={"type": "auto", "disable_parallel_tool_use": True})
-    reply = ask(app([served(model, JSON)]), body, path="/v1/messages")
+    reply = ask(app([serve_model(model, JSON)]), body, path="/v1/messages")
     assert [block["name"] for block in reply.json["content"]] == ["get_weather"]
 
 
@@ -198,7 +198,7 @@ def test_anthropic_says_one_call_at_a_time_in_its_own_way():
 def test_a_call_that_must_be_made_is_asked_for_until_it_is(dialect: str, streamed: bool, choice: Any):
     model = ScriptedModel([says("I had rather not."), calls(PARIS, text="Well then.")], chunk=4)
     reply = exchange(model, dialect, stream=streamed, tool_choice=choice)
-    assert meant(reply) == ("Well then.", [PARIS], "tool_calls")
+    assert read_meaning(reply) == ("Well then.", [PARIS], "tool_calls")
     assert b"rather" not in reply.body
     assert len(model.requests) == 2
     assert "That did not work" in str(model.requests[1].shown.messages[-1])
@@ -210,7 +210,7 @@ def test_a_call_of_a_tool_that_was_not_chosen_does_not_go_out(dialect: str, stre
     model = ScriptedModel([calls(SUM), calls(PARIS)], chunk=4)
     choice = {"type": "function", "function": {"name": "get_weather"}}
     reply = exchange(model, dialect, stream=streamed, tool_choice=choice)
-    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert read_meaning(reply) == ("", [PARIS], "tool_calls")
     assert b"calculator" not in reply.body
 
 
@@ -220,7 +220,7 @@ def test_where_no_call_may_be_made_everything_is_text(dialect: str, streamed: bo
     text = "Like so:\n```typescript\nget_weather({city: 1})\n```\n<tool_call>{}</tool_call> \n"
     model = ScriptedModel([says(text)], chunk=4)
     for more in ({"tool_choice": "none"}, {"tools": []}, {"tools": None}):
-        assert meant(exchange(model, dialect, stream=streamed, **more)) == (text, [], "stop")
+        assert read_meaning(exchange(model, dialect, stream=streamed, **more)) == (text, [], "stop")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_where_no_call_may_be_made_everything_is_text(dialect: str, streamed: bo
 @spoken
 def test_choices_of_anthropic(dialect: str, choice: Any, mode: str):
     model = ScriptedModel([calls(SUM)])
-    reply = ask(app([served(model, DIALECTS[dialect])]), anthropic_body(tool_choice=choice), path="/v1/messages")
+    reply = ask(app([serve_model(model, DIALECTS[dialect])]), anthropic_body(tool_choice=choice), path="/v1/messages")
     assert reply.json["content"][0]["input"] == SUM[1]
     assert model.requests[0].shown.choice.mode == (mode if dialect == "native" else "auto")
 
@@ -243,7 +243,7 @@ CUT = "```typescript\nget_weather({city: \n```"
 @both
 def test_a_malformed_call_is_asked_for_again_inside(streamed: bool):
     model = ScriptedModel([says(CUT), calls(PARIS)], chunk=4)
-    assert meant(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
+    assert read_meaning(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
     *_, mistaken, problem = model.requests[1].shown.messages
     assert mistaken.text == CUT
     assert "the message ended inside the call" in problem.text
@@ -273,7 +273,7 @@ def test_once_a_call_is_on_its_way_there_is_no_second_try():
     assert order(reply)[0] == "book"
     assert "did not manage a call" in reply.chunks[-1]["error"]["message"]
     assert len(model.requests) == 1
-    assert meant(exchange(model, "json", tools=tools)) == (
+    assert read_meaning(exchange(model, "json", tools=tools)) == (
         "",
         [PARIS],
         "tool_calls",
@@ -284,14 +284,14 @@ def test_once_a_call_is_on_its_way_there_is_no_second_try():
 def test_a_call_of_the_api_that_nobody_offered_is_asked_for_again(streamed: bool):
     odd = ScriptedReply(calls=(ApiCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
     model = ScriptedModel([odd, calls(PARIS)], chunk=4)
-    assert meant(exchange(model, "native", stream=streamed)) == ("", [PARIS], "tool_calls")
+    assert read_meaning(exchange(model, "native", stream=streamed)) == ("", [PARIS], "tool_calls")
 
 
 @both
 def test_good_calls_beside_a_bad_one_go_out(streamed: bool):
     text = '```typescript\nget_weather({city: "Paris"})\ncalculator({expression: \n```'
     model = ScriptedModel([says(text)], chunk=4)
-    assert meant(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
+    assert read_meaning(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
 
 
 def test_all_tries_are_counted():
@@ -332,13 +332,13 @@ def test_without_that_it_is_an_error_and_not_a_wrong_call():
     reply = exchange(model, stream=True)
     assert "turned out to be reasoning" in reply.chunks[-1]["error"]["message"]
     assert "--thinks" in reply.chunks[-1]["error"]["message"]
-    assert meant(exchange(model))[1:] == ([PARIS], "tool_calls")  # plain, all is known before anything goes out
+    assert read_meaning(exchange(model))[1:] == ([PARIS], "tool_calls")  # plain, all is known before anything goes out
 
 
 @both
 def test_a_model_that_may_think_and_does_not_is_heard_all_the_same(streamed: bool):
     model = ScriptedModel([calls(PARIS, LONDON, text="Let me see.")], chunk=4)
-    assert meant(exchange(model, stream=streamed, thinks=True)) == ("Let me see.", [PARIS, LONDON], "tool_calls")
+    assert read_meaning(exchange(model, stream=streamed, thinks=True)) == ("Let me see.", [PARIS, LONDON], "tool_calls")
 
 
 @both
@@ -346,7 +346,7 @@ def test_reasoning_that_the_api_tells_apart(streamed: bool):
     model = ScriptedModel([ScriptedReply(thinking="Hm, so.", text="Hello.")], chunk=4)
     said = message(exchange(model, "native", stream=streamed, thinks=True))
     assert (said["thought"], said["text"]) == ("Hm, so.", "Hello.")
-    reply = ask(app([served(model, TYPESCRIPT)]), anthropic_body(stream=streamed), path="/v1/messages")
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), anthropic_body(stream=streamed), path="/v1/messages")
     if streamed:
         deltas = [chunk["delta"] for chunk in reply.chunks if chunk["type"] == "content_block_delta"]
         assert "".join(delta.get("thinking", "") for delta in deltas) == "Hm, so."
@@ -367,7 +367,7 @@ def test_reasoning_that_the_api_tells_apart(streamed: bool):
 def test_how_it_ended(streamed: bool, finish: Any, openais: str, anthropics: str):
     model = ScriptedModel([says("Well", finish=finish)])
     assert message(exchange(model, stream=streamed))["finish"] == openais
-    reply = ask(app([served(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
+    reply = ask(app([serve_model(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
     said = [chunk["delta"] for chunk in reply.chunks if chunk["type"] == "message_delta"] if streamed else [reply.json]
     assert [each["stop_reason"] for each in said] == [anthropics]
 
@@ -388,7 +388,7 @@ def test_usage(streamed: bool):
     usage = reply.chunks[-1]["usage"] if streamed else reply.json["usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"]) == (9, 2)
     assert usage["prompt_tokens_details"] == {"cached_tokens": 4}
-    reply = ask(app([served(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
+    reply = ask(app([serve_model(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
     usages = [chunk["usage"] for chunk in reply.chunks if chunk["type"] == "message_delta"] or [reply.json["usage"]]
     assert (usages[0]["input_tokens"], usages[0]["cache_read_input_tokens"], usages[0]["output_tokens"]) == (5, 4, 2)
 
@@ -407,7 +407,7 @@ def test_earlier_calls_and_results_reach_the_model_as_its_dialect_tells_them(dia
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_x", "content": "sunny"},
     ]
-    assert meant(exchange(model, dialect, messages=history))[0] == "Done."
+    assert read_meaning(exchange(model, dialect, messages=history))[0] == "Done."
     shown = model.requests[0].shown
     assert shown.messages[0].text.startswith("Be brief.\n\nBe kind.")
     if dialect == "native":
@@ -443,7 +443,7 @@ def test_images_pass_through(dialect: str):
     assert [part.data for part in shown if isinstance(part, Media)] == [data]
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
     body = anthropic_body(messages=[{"role": "user", "content": [{"type": "image", "source": source}]}])
-    ask(app([served(model, DIALECTS[dialect])]), body, path="/v1/messages")
+    ask(app([serve_model(model, DIALECTS[dialect])]), body, path="/v1/messages")
     shown = model.requests[1].shown.messages[-1].parts
     assert [part.data for part in shown if isinstance(part, Media)] == [data]
 

@@ -23,8 +23,8 @@ from toolspeak.values.events import Usage
 from toolspeak.values.messages import Message
 
 from .conversing import ANTHROPIC_TOOLS, BEFORE, OPENAI_TOOLS, QUESTION, scripted
-from .hosting import Reply, ask, asked, gateway, hosted, served, until
-from .test_serve import KEY, home, refused, started
+from .hosting import Reply, ask, gateway, host_app, send_request, serve_model, until
+from .test_serve import KEY, expect_refusal, home, start_gateway
 
 __all__ = ["home"]
 
@@ -37,12 +37,12 @@ def body(**more: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": OPENAI_TOOLS, **more}
 
 
-def reported(
+def report_exchanges(
     model: Any, given: Any = None, dialect: str = "typescript", **options: Any
 ) -> tuple[Reply, dict[str, Any]]:
     """What a client got, and the report of it."""
     lines: list[str] = []
-    reply = ask(app([served(model, DIALECTS[dialect])], on_exchange=lines.append), given or body(), **options)
+    reply = ask(app([serve_model(model, DIALECTS[dialect])], on_exchange=lines.append), given or body(), **options)
     [line] = lines
     assert "\n" not in line
     return reply, json.loads(line)
@@ -57,7 +57,7 @@ def test_an_exchange_is_reported_from_the_request_to_the_response(streamed: bool
     model = ScriptedModel([calls(PARIS, text="Let me see.", usage=usage)], chunk=3)
     given = body(stream=streamed, user="me", colour="red")
 
-    reply, report = reported(model, given)
+    reply, report = report_exchanges(model, given)
 
     assert report["request"] == given
     assert (report["v"], report["id"]) == (1, reply.headers["x-request-id"])
@@ -82,7 +82,7 @@ def test_an_exchange_is_reported_from_the_request_to_the_response(streamed: bool
 
 
 def test_api_calls_are_reported_as_the_endpoint_sent_them():
-    _, report = reported(ScriptedModel([calls(PARIS)]), dialect="native")
+    _, report = report_exchanges(ScriptedModel([calls(PARIS)]), dialect="native")
 
     [turn] = report["turns"]
     [call] = turn["api_calls"]
@@ -94,7 +94,7 @@ def test_api_calls_are_reported_as_the_endpoint_sent_them():
 def test_each_turn_is_reported_with_its_problem(streamed: bool):
     model = ScriptedModel([says("```typescript\nget_weather({city: \n```"), calls(PARIS)])
 
-    _, report = reported(model, body(stream=streamed))
+    _, report = report_exchanges(model, body(stream=streamed))
 
     first, second = report["turns"]
     assert "the message ended inside the call" in first["problem"]
@@ -104,10 +104,10 @@ def test_each_turn_is_reported_with_its_problem(streamed: bool):
 
 @both
 def test_failures_are_reported(streamed: bool):
-    _, down = reported(ScriptedModel([breaks(EndpointDown("it is down"))]), body(stream=streamed))
-    _, cut = reported(ScriptedModel([breaks(EndpointDown("it is down"), text="Well, ")]), body(stream=streamed))
-    _, wrong = reported(ScriptedModel([]), body(n=2))
-    _, broken = reported(ScriptedModel([]), b"{")
+    _, down = report_exchanges(ScriptedModel([breaks(EndpointDown("it is down"))]), body(stream=streamed))
+    _, cut = report_exchanges(ScriptedModel([breaks(EndpointDown("it is down"), text="Well, ")]), body(stream=streamed))
+    _, wrong = report_exchanges(ScriptedModel([]), body(n=2))
+    _, broken = report_exchanges(ScriptedModel([]), b"{")
 
     assert (down["status"], down["response"]) == (502, None)
     assert down["error"]["error"]["code"] == "upstream_unreachable"
@@ -122,12 +122,12 @@ def test_failures_are_reported(streamed: bool):
 def test_a_client_that_leaves_is_reported(streamed: bool):
     lines: list[str] = []
     model = ScriptedModel([ScriptedReply(text="Well.", after=60.0)])
-    application = app([served(model, TYPESCRIPT)], on_exchange=lines.append)
+    application = app([serve_model(model, TYPESCRIPT)], on_exchange=lines.append)
 
     async def leave() -> None:
         leaves = asyncio.Event()
         asyncio.get_running_loop().call_later(0.3, leaves.set)
-        await asked(application, body(stream=streamed), leaves=leaves)
+        await send_request(application, body(stream=streamed), leaves=leaves)
 
     asyncio.run(leave())
 
@@ -138,9 +138,9 @@ def test_a_client_that_leaves_is_reported(streamed: bool):
 def test_keys_are_in_no_report():
     secret, key = "sk-upstream-1234567890", "gateway-key-1234567890"
     lines: list[str] = []
-    with gateway(served(ScriptedModel([says(f"Your keys are {secret} and {key}.")] * 2), TYPESCRIPT)) as upstream:
+    with gateway(serve_model(ScriptedModel([says(f"Your keys are {secret} and {key}.")] * 2), TYPESCRIPT)) as upstream:
         there = connect("scripted", at=f"{upstream}/v1", key=secret)
-        application = app([served(there, TYPESCRIPT)], AccessRules(key=key), on_exchange=lines.append, watch=True)
+        application = app([serve_model(there, TYPESCRIPT)], AccessRules(key=key), on_exchange=lines.append, watch=True)
         headers = [("authorization", f"Bearer {key}")]
         ask(application, body(user=key), headers=headers)
         listed = ask(application, b"", path="/exchanges", method="GET", headers=headers)
@@ -156,9 +156,9 @@ def test_keys_are_in_no_report():
 
 
 def test_exchanges_of_the_sdks_can_be_watched():
-    application = app([served(scripted(), TYPESCRIPT)], AccessRules(key=KEY), watch=True)
+    application = app([serve_model(scripted(), TYPESCRIPT)], AccessRules(key=KEY), watch=True)
     with (
-        hosted(application) as url,
+        host_app(application) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as chat,
         anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0) as messages,
         httpx.Client(base_url=url, headers={"authorization": f"Bearer {KEY}"}) as watcher,
@@ -183,12 +183,12 @@ def test_exchanges_of_the_sdks_can_be_watched():
 
 
 def test_exchanges_are_not_served_unless_they_are_watched():
-    assert ask(app([served(scripted(), TYPESCRIPT)]), b"", path="/exchanges", method="GET").status == 404
+    assert ask(app([serve_model(scripted(), TYPESCRIPT)]), b"", path="/exchanges", method="GET").status == 404
 
 
 def test_exchanges_are_not_served_without_a_key():
     with pytest.raises(UsageError, match="only behind a key"):
-        app([served(scripted(), TYPESCRIPT)], watch=True)
+        app([serve_model(scripted(), TYPESCRIPT)], watch=True)
 
 
 def test_the_history_is_bounded_in_number_and_bytes():
@@ -213,7 +213,7 @@ def test_the_history_is_bounded_in_number_and_bytes():
 @pytest.mark.slow
 def test_the_command_shows_exchanges_and_nothing_else_on_standard_output(home: Path):
     arguments = ["--port", "0", "--model", "there", "--show", "--watch", "--key-env", "GATEWAY_KEY"]
-    with started(home, *arguments, GATEWAY_KEY=KEY) as process:
+    with start_gateway(home, *arguments, GATEWAY_KEY=KEY) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
@@ -234,7 +234,7 @@ def test_the_command_shows_exchanges_and_nothing_else_on_standard_output(home: P
 
 
 def test_watching_needs_a_key(home: Path):
-    assert "--watch serves whole conversations, so it needs a key" in refused(home, "--watch")
+    assert "--watch serves whole conversations, so it needs a key" in expect_refusal(home, "--watch")
 
 
 class SlowReader:

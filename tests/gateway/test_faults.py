@@ -27,7 +27,7 @@ from toolspeak.values.messages import Text
 from toolspeak.values.pieces import Answer
 
 from .conversing import OPENAI_TOOLS, QUESTION
-from .hosting import ask, asked, gateway, hosted, served, until
+from .hosting import ask, gateway, host_app, send_request, serve_model, until
 from .upstream import HEAD, Upstream, drips, event, sends, upstream
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
@@ -37,7 +37,7 @@ BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "cont
 WITH_TOOLS: dict[str, Any] = {**BODY, "tools": OPENAI_TOOLS}
 
 
-def posted(url: str, body: Any, headers: str = "", path: str = "/v1/chat/completions") -> socket.socket:
+def post_raw(url: str, body: Any, headers: str = "", path: str = "/v1/chat/completions") -> socket.socket:
     """A connection on which a request was sent, and its answer is still to be read."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     host, port = url.removeprefix("http://").split(":")
@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[Any, str]] = {  # what each is reported as: test_errors.
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
 def test_an_endpoint_that_fails_is_told_in_the_form_of_the_api(behind: Upstream, fault: str, streamed: bool, path: str):
     behind.plays, words = FAULTS[fault]
-    application = app([served(behind.model(), TYPESCRIPT)])
+    application = app([serve_model(behind.model(), TYPESCRIPT)])
     reply = ask(application, {**BODY, "max_tokens": 9, "stream": streamed}, path=path)
     error = reply.chunks[-1]["error"] if reply.status == 200 else reply.json["error"]
     assert words in error["message"]
@@ -114,7 +114,9 @@ def test_an_endpoint_that_fails_is_told_in_the_form_of_the_api(behind: Upstream,
 
 @both
 def test_an_endpoint_that_asks_to_slow_down(streamed: bool):
-    reply = ask(app([served(ScriptedModel([breaks(RateLimited("slow down"))]), JSON)]), {**BODY, "stream": streamed})
+    reply = ask(
+        app([serve_model(ScriptedModel([breaks(RateLimited("slow down"))]), JSON)]), {**BODY, "stream": streamed}
+    )
     assert (reply.status, reply.json["error"]["type"]) == (429, "rate_limit_error")
     assert reply.headers["x-should-retry"] == "false"
 
@@ -122,7 +124,7 @@ def test_an_endpoint_that_asks_to_slow_down(streamed: bool):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_half_of_a_call_is_no_call(dialect: str):
     model = ScriptedModel([breaks(StreamInterrupted("gone"), text='get_weather(city="Par')], chunk=3)
-    reply = ask(app([served(model, DIALECTS[dialect])]), {**WITH_TOOLS, "stream": True})
+    reply = ask(app([serve_model(model, DIALECTS[dialect])]), {**WITH_TOOLS, "stream": True})
     last = reply.chunks[-1] if reply.status == 200 else reply.json
     assert "gone" in last["error"]["message"]
     assert b"tool_calls" not in reply.body
@@ -130,7 +132,7 @@ def test_half_of_a_call_is_no_call(dialect: str):
 
 def test_a_slow_endpoint_is_waited_for(behind: Upstream):
     behind.plays = sends(HEAD, *(event(f"{number} ") for number in range(20)), b"data: [DONE]\n\n")
-    reply = ask(app([served(behind.model(), JSON)]), {**BODY, "stream": True})
+    reply = ask(app([serve_model(behind.model(), JSON)]), {**BODY, "stream": True})
     text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in reply.chunks)
     assert text.split() == [str(number) for number in range(20)]
 
@@ -160,8 +162,8 @@ class Watched(ScriptedModel):
 @pytest.mark.parametrize("tools", [False, True], ids=["verbatim", "tools"])
 def test_a_model_is_stopped_when_the_client_has_left(streamed: bool, tools: bool):
     model = Watched([])
-    with gateway(served(model, TYPESCRIPT)) as url:
-        client = posted(url, {**(WITH_TOOLS if tools else BODY), "stream": streamed})
+    with gateway(serve_model(model, TYPESCRIPT)) as url:
+        client = post_raw(url, {**(WITH_TOOLS if tools else BODY), "stream": streamed})
         until(lambda: model.heard > 3)
         assert not streamed or b"200 OK" in client.recv(65536)
         client.close()
@@ -186,7 +188,7 @@ class Slow(ScriptedModel):
 @pytest.mark.parametrize("pause", [0, 0.2])
 def test_a_client_that_has_closed_only_its_own_side_gets_its_answer(streamed: bool, pause: float):
     """It may close its side after the request, and is probed only if the answer takes a while."""
-    with gateway(served(Slow(pause), TYPESCRIPT)) as url, posted(url, {**BODY, "stream": streamed}) as client:
+    with gateway(serve_model(Slow(pause), TYPESCRIPT)) as url, post_raw(url, {**BODY, "stream": streamed}) as client:
         client.shutdown(socket.SHUT_WR)
         received = everything(client)
     assert b"HTTP/1.1 200 OK" in received
@@ -198,7 +200,7 @@ def test_a_client_that_has_closed_only_its_own_side_gets_its_answer(streamed: bo
 
 
 def test_a_client_that_leaves_in_the_middle_of_its_request_gets_nothing():
-    with gateway(served(Slow(0), TYPESCRIPT)) as url:
+    with gateway(serve_model(Slow(0), TYPESCRIPT)) as url:
         host, port = url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=10) as client:
             client.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 10\r\n\r\n{")
@@ -209,9 +211,9 @@ def test_a_client_that_leaves_in_the_middle_of_its_request_gets_nothing():
 def test_also_before_the_first_word():
     model = Watched([])
     model.heard = -1
-    with gateway(served(model, TYPESCRIPT)) as url:
+    with gateway(serve_model(model, TYPESCRIPT)) as url:
         for streamed in (False, True):
-            client = posted(url, {**BODY, "stream": streamed})
+            client = post_raw(url, {**BODY, "stream": streamed})
             until(lambda: model.speaking == 1)
             client.close()
             assert until(lambda: model.speaking == 0) < 10
@@ -223,8 +225,8 @@ def test_the_connection_to_the_endpoint_is_closed_when_the_client_has_left(
     behind: Upstream, streamed: bool, begun: bool
 ):
     behind.plays = drips(event("more") if begun else b"")
-    with gateway(served(behind.model(RetryPolicy()), TYPESCRIPT)) as url:
-        client = posted(url, {**BODY, "stream": streamed})
+    with gateway(serve_model(behind.model(RetryPolicy()), TYPESCRIPT)) as url:
+        client = post_raw(url, {**BODY, "stream": streamed})
         until(lambda: behind.asked == 1)
         time.sleep(0.1)
         client.close()
@@ -246,7 +248,7 @@ def test_a_client_that_takes_nothing_counts_as_gone():
                 self.speaking -= 1
 
     model = Endless([])
-    with hosted(app([served(model, TYPESCRIPT)]), Hasty) as url, posted(url, {**BODY, "stream": True}):
+    with host_app(app([serve_model(model, TYPESCRIPT)]), Hasty) as url, post_raw(url, {**BODY, "stream": True}):
         until(lambda: model.speaking == 1)
         until(lambda: model.speaking == 0)
 
@@ -259,20 +261,20 @@ def test_five_hundred_idle_connections_are_borne_and_closed():
     class Brisk(TimeoutProtocol):
         head_timeout = 1.5
 
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
-    with hosted(application, Brisk) as url, contextlib.ExitStack() as open_ones:
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)])
+    with host_app(application, Brisk) as url, contextlib.ExitStack() as open_ones:
         host, port = url.removeprefix("http://").split(":")
         idle = [open_ones.enter_context(socket.create_connection((host, int(port)))) for _ in range(500)]
         for number, client in enumerate(idle):
             if number % 2:
                 client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
         for _ in range(20):
-            with posted(url, BODY, "connection: close\r\n") as client:
+            with post_raw(url, BODY, "connection: close\r\n") as client:
                 assert b"Hello." in everything(client)
         for client in idle:
             client.settimeout(10)
             assert client.recv(100) == b""
-        with posted(url, BODY, "connection: close\r\n") as client:
+        with post_raw(url, BODY, "connection: close\r\n") as client:
             assert b"Hello." in everything(client)
 
 
@@ -280,7 +282,10 @@ def test_a_second_request_may_not_come_in_drops_either():
     class Brisk(TimeoutProtocol):
         head_timeout = 0.3
 
-    with hosted(app([served(ScriptedModel([says("Hello.")]), JSON)]), Brisk) as url, posted(url, BODY) as client:
+    with (
+        host_app(app([serve_model(ScriptedModel([says("Hello.")]), JSON)]), Brisk) as url,
+        post_raw(url, BODY) as client,
+    ):
         received = b""
         while b"Hello." not in received:
             received += client.recv(65536)
@@ -289,7 +294,7 @@ def test_a_second_request_may_not_come_in_drops_either():
 
 
 def answer(data: bytes) -> bytes:
-    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as url:
+    with gateway(serve_model(ScriptedModel([says("Hello.")]), JSON)) as url:
         return raw(url, data)
 
 
@@ -297,7 +302,7 @@ def request(headers: bytes, body: bytes = b"") -> bytes:
     return b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n" + headers + b"\r\n" + body
 
 
-def chunked(data: bytes) -> bytes:
+def write_chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
 
 
@@ -308,10 +313,10 @@ SMUGGLED = b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n"
 @pytest.mark.parametrize(
     "data",
     [
-        request(b"content-length: 5\r\ntransfer-encoding: chunked\r\n", chunked(HI) + SMUGGLED),
-        request(b"transfer-encoding: chunked\r\ncontent-length: 5\r\n", chunked(HI) + SMUGGLED),
+        request(b"content-length: 5\r\ntransfer-encoding: chunked\r\n", write_chunk(HI) + SMUGGLED),
+        request(b"transfer-encoding: chunked\r\ncontent-length: 5\r\n", write_chunk(HI) + SMUGGLED),
         request(b"content-length: 3\r\ncontent-length: 4\r\n", HI + SMUGGLED),
-        request(b"transfer-encoding: gzip, chunked\r\n", chunked(HI)),
+        request(b"transfer-encoding: gzip, chunked\r\n", write_chunk(HI)),
         request(b"content-length: -1\r\n", HI),
         request(b"content-length: abc\r\n", HI),
         request(b"host: evil.example\r\ncontent-length: 0\r\n"),
@@ -337,7 +342,7 @@ def test_a_body_that_is_said_to_be_large_is_not_waited_for(monkeypatch: pytest.M
 def test_a_client_that_sends_all_of_a_large_body_gets_the_refusal(headers: bytes):
     megabyte = b" " * 1_000_000
     piece = b"%x\r\n%s\r\n" % (len(megabyte), megabyte) if b"chunked" in headers else megabyte
-    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as url:
+    with gateway(serve_model(ScriptedModel([says("Hello.")]), JSON)) as url:
         host, port = url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as client:
             client.sendall(request(headers))
@@ -349,7 +354,7 @@ def test_a_client_that_sends_all_of_a_large_body_gets_the_refusal(headers: bytes
 
 
 def test_a_large_body_in_chunks_is_refused_when_it_has_become_large():
-    received = answer(request(b"transfer-encoding: chunked\r\n", chunked(b" " * 10_100_000)))
+    received = answer(request(b"transfer-encoding: chunked\r\n", write_chunk(b" " * 10_100_000)))
     assert received.startswith(b"HTTP/1.1 413 ") or received == b""  # a client that only sends may see the end alone
 
 
@@ -371,7 +376,7 @@ async def canaries(application: Any, numbers: range) -> None:
     async def one(number: int) -> None:
         mine = f"canary-{number:05}"
         body = {**WITH_TOOLS, "messages": [{"role": "user", "content": mine}], "stream": bool(number % 2)}
-        reply = await asked(application, body)
+        reply = await send_request(application, body)
         assert reply.status == 200
         assert set(re.findall(r"canary-\d{5}", reply.body.decode())) == {mine}
         assert reply.body.decode().count("get_weather") == 1
@@ -380,22 +385,22 @@ async def canaries(application: Any, numbers: range) -> None:
 
 
 def test_nothing_of_another_request_is_in_an_answer():
-    application = app([served(ScriptedModel([echo], chunk=3), TYPESCRIPT)])
+    application = app([serve_model(ScriptedModel([echo], chunk=3), TYPESCRIPT)])
     asyncio.run(canaries(application, range(500 if RUNS_ALL else 60)))
 
 
 @pytest.mark.slow
 def test_nor_over_sockets_with_an_endpoint_behind():
-    with gateway(served(ScriptedModel([echo], chunk=3), TYPESCRIPT)) as behind:
+    with gateway(serve_model(ScriptedModel([echo], chunk=3), TYPESCRIPT)) as behind:
         there = connect("scripted", at=f"{behind}/v1", key="none")
-        with gateway(served(there, TYPESCRIPT)) as url:
+        with gateway(serve_model(there, TYPESCRIPT)) as url:
             wrong: list[str] = []
 
             def one(number: int) -> None:
                 for turn in range(5):
                     mine = f"canary-{number:02}{turn:03}"
                     body = {**WITH_TOOLS, "messages": [{"role": "user", "content": mine}], "stream": bool(turn % 2)}
-                    with posted(url, body, "connection: close\r\n") as client:
+                    with post_raw(url, body, "connection: close\r\n") as client:
                         heard = set(re.findall(r"canary-\d{5}", everything(client).decode()))
                     if heard != {mine}:
                         wrong.append(f"{mine}: {heard}")
@@ -442,7 +447,7 @@ def test_ten_thousand_requests_leave_nothing():
         if number % 10 == 7:
             body["model"], leaves = "endless", asyncio.Event()
             asyncio.get_running_loop().call_later(0.002, leaves.set)
-        reply = await asked(application, body, path=path, leaves=leaves)
+        reply = await send_request(application, body, path=path, leaves=leaves)
         assert leaves or reply.status in (200, 400, 404, 502)
         for each in models.values():
             each.requests.clear()
@@ -477,11 +482,11 @@ def test_hundreds_over_sockets_leave_nothing(behind: Upstream):
         sort(client, upstream)
 
     behind.plays = play
-    with gateway(served(behind.model(), TYPESCRIPT)) as url:
+    with gateway(serve_model(behind.model(), TYPESCRIPT)) as url:
 
         def some(count: int) -> None:
             for number in range(count):
-                with posted(url, {**BODY, "stream": bool(number % 2)}, "connection: close\r\n") as client:
+                with post_raw(url, {**BODY, "stream": bool(number % 2)}, "connection: close\r\n") as client:
                     client.settimeout(0.05)
                     with contextlib.suppress(TimeoutError):  # there is no end to wait for
                         for _ in range(5):

@@ -24,8 +24,8 @@ from toolspeak.values.errors import EndpointDown
 from toolspeak.values.events import Usage
 
 from .conversing import OPENAI_TOOLS, scripted
-from .hosting import Reply, ask, asked, hosted, served
-from .test_serve import KEY, home, refused, serving
+from .hosting import Reply, ask, host_app, send_request, serve_model
+from .test_serve import KEY, expect_refusal, home, serving
 
 __all__ = ["home"]
 
@@ -50,7 +50,7 @@ def read_figures(application: Starlette, **options: Any) -> dict[str, float]:
 
 
 def test_requests_tokens_and_calls_are_counted():
-    application = app([served(ScriptedModel([calls(PARIS, usage=USAGE)]), TYPESCRIPT)])
+    application = app([serve_model(ScriptedModel([calls(PARIS, usage=USAGE)]), TYPESCRIPT)])
     for stream in (False, True):
         ask(application, body(stream=stream))
     ask(application, body(), path="/v1/nothing")
@@ -72,7 +72,7 @@ def test_requests_tokens_and_calls_are_counted():
 def test_repairs_and_refusals_are_counted():
     unread = ScriptedReply(text="```typescript\nget_weather({city: Paris, , })\n```")
     repaired = ScriptedReply(text="```typescript\nget_weather({city: 'Paris'\n```")
-    application = app([served(ScriptedModel([unread, repaired]), TYPESCRIPT)])
+    application = app([serve_model(ScriptedModel([unread, repaired]), TYPESCRIPT)])
     assert ask(application, body()).status == 200
     figures = read_figures(application)
     assert figures['toolspeak_gateway_refused_calls_total{model="scripted",reason="malformed"}'] == 1
@@ -83,9 +83,9 @@ def test_repairs_and_refusals_are_counted():
 def test_a_stream_counts_as_open_until_its_client_leaves():
     async def leave() -> tuple[float, float]:
         model = ScriptedModel([ScriptedReply(text="So it is.", lingers=60)])
-        application = app([served(model, TYPESCRIPT)])
+        application = app([serve_model(model, TYPESCRIPT)])
         leaves, reply = asyncio.Event(), Reply()
-        task = asyncio.create_task(asked(application, body(stream=True, tools=[]), leaves=leaves, reply=reply))
+        task = asyncio.create_task(send_request(application, body(stream=True, tools=[]), leaves=leaves, reply=reply))
         async with asyncio.timeout(20):
             while b"So it is." not in reply.body:
                 await asyncio.sleep(0)
@@ -98,7 +98,7 @@ def test_a_stream_counts_as_open_until_its_client_leaves():
 
 
 def test_figures_are_behind_the_key():
-    application = app([served(scripted(), TYPESCRIPT)], AccessRules(key=KEY))
+    application = app([serve_model(scripted(), TYPESCRIPT)], AccessRules(key=KEY))
     assert ask(application, b"", method="GET", path="/metrics").status == 401
     foreign = ask(application, b"", method="GET", path="/metrics", headers=[("origin", "https://page.example")])
     assert foreign.status == 403
@@ -108,8 +108,8 @@ def test_figures_are_behind_the_key():
 def test_with_a_store_the_figures_of_both_are_served(tmp_path: Path):
     with Runs(f"sqlite:///{tmp_path / 'runs.db'}") as runs:
         rules = AccessRules()
-        application = app([served(scripted(), TYPESCRIPT)], rules, routes=run_routes(runs, rules))
-        with hosted(application) as url:
+        application = app([serve_model(scripted(), TYPESCRIPT)], rules, routes=run_routes(runs, rules))
+        with host_app(application) as url:
             text = httpx.get(f"{url}/metrics").text
     assert "toolspeak_workers 0" in text
     assert "toolspeak_gateway_open_streams 0" in text
@@ -142,7 +142,7 @@ def trace(model: Any, given: Any = None, *, content: bool = False, **options: An
     """Return what a client got, the spans of it, and the report."""
     collected, lines = Collected(), list[str]()
     tracer = Tracing(collected.provider, content=content)
-    application = app([served(model, DIALECTS["typescript"])], on_exchange=lines.append, tracer=tracer)
+    application = app([serve_model(model, DIALECTS["typescript"])], on_exchange=lines.append, tracer=tracer)
     reply = ask(application, given or body(), **options)
     return reply, collected, json.loads(lines[0])
 
@@ -212,7 +212,7 @@ def test_a_path_with_a_model_is_one_route():
 
 def test_an_exporter_sends_the_spans_of_exchanges():
     with receive_spans() as receiver, SpanExporter(SpanSender(receiver.url, {})) as exporter:
-        application = app([served(ScriptedModel([says("Hi.")]), TYPESCRIPT)], tracer=exporter)
+        application = app([serve_model(ScriptedModel([says("Hi.")]), TYPESCRIPT)], tracer=exporter)
         for _ in range(3):
             ask(application, body())
     assert sorted(span.name for span in receiver.spans) == 3 * ["POST /v1/chat/completions"] + 3 * ["chat scripted"]
@@ -227,7 +227,7 @@ class FailingTracer:
 
 def test_a_tracer_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFixture):
     tracer: Any = FailingTracer()
-    assert ask(app([served(scripted(), TYPESCRIPT)], tracer=tracer), body()).status == 200
+    assert ask(app([serve_model(scripted(), TYPESCRIPT)], tracer=tracer), body()).status == 200
     assert "the tracer failed" in caplog.text
 
 
@@ -247,4 +247,4 @@ def test_the_command_sends_the_spans_of_exchanges(home: Path):
 
 
 def test_content_without_a_collector_is_refused(home: Path):
-    assert "--otlp" in refused(home, "--model", "there", "--otlp-content")
+    assert "--otlp" in expect_refusal(home, "--model", "there", "--otlp-content")

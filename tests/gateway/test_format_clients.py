@@ -16,7 +16,7 @@ from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 from .conversing import ANTHROPIC_TOOLS, Tools
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 
 pytestmark = pytest.mark.timeout(60)  # some of them take seconds to import
 
@@ -68,7 +68,7 @@ def reporter() -> ScriptedModel:
 @contextmanager
 def host(*lines: Any, dialect: str = "typescript") -> Iterator[str]:
     model = ScriptedModel(lines, chunk=5) if lines else reporter()
-    with gateway(served(model, DIALECTS[dialect], max_repairs=3)) as url:
+    with gateway(serve_model(model, DIALECTS[dialect], max_repairs=3)) as url:
         yield url
 
 

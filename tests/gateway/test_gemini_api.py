@@ -17,7 +17,7 @@ from toolspeak.values.messages import Message
 from toolspeak.wire import gemini_content
 
 from .conversing import ANSWER, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools, scripted
-from .hosting import Reply, ask, served
+from .hosting import Reply, ask, serve_model
 
 MODEL = "/v1beta/models/scripted"
 HI: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
@@ -43,7 +43,7 @@ def server() -> Iterator[Server]:
 
 
 def saying(*texts: str, **options: Any) -> Any:
-    return app([served(ScriptedModel([says(text) for text in texts]), TYPESCRIPT)], **options)
+    return app([serve_model(ScriptedModel([says(text) for text in texts]), TYPESCRIPT)], **options)
 
 
 def read(reply: Reply, form: str) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def read(reply: Reply, form: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("form", METHODS)
 def test_the_conversation(form: str):
     tools = Tools()
-    gateway = app([served(scripted(), TYPESCRIPT)])
+    gateway = app([serve_model(scripted(), TYPESCRIPT)])
     body: dict[str, Any] = {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [{"role": "user", "parts": [{"text": QUESTION}]}],
@@ -81,7 +81,7 @@ def test_the_conversation(form: str):
 def test_signatures_pass_between_a_client_and_a_model_of_the_same_api(server: Server):
     recorded = RECORDED["gemini"]["thinking"]
     server.plays(streams(recorded), streams(DONE["gemini"]))
-    gateway = app([served(at(server, "gemini"), NATIVE)])
+    gateway = app([serve_model(at(server, "gemini"), NATIVE)])
     body: dict[str, Any] = {**HI, "tools": [{"functionDeclarations": [{"name": "note"}]}, {"googleSearch": {}}]}
     body |= {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}, "safetySettings": []}
     reply = ask(gateway, body, path=f"{MODEL}:streamGenerateContent?alt=sse")
@@ -180,11 +180,11 @@ def test_errors_are_googles(body: Any, path: str, status: int, name: str):
 @pytest.mark.parametrize("form", ["events", "array"])
 def test_a_stream_that_breaks_ends_in_an_error(server: Server, form: str):
     server.plays(streams(RECORDED["openai"]["text"].partition(b"\n\n")[0] + b"\n\n", ending="close"))
-    refused = ask(app([served(at(server), TYPESCRIPT)]), HI, path=f"{MODEL}:{METHODS[form]}")
+    refused = ask(app([serve_model(at(server), TYPESCRIPT)]), HI, path=f"{MODEL}:{METHODS[form]}")
     assert (refused.status, refused.json["error"]["status"]) == (502, "UNAVAILABLE")
     text = b'data: {"choices":[{"delta":{"content":"Hello, this is a long text. "}}]}\n\n' * 9
     server.plays(streams(text, ending="close"))
-    reply = ask(app([served(at(server), TYPESCRIPT)]), HI, path=f"{MODEL}:{METHODS[form]}")
+    reply = ask(app([serve_model(at(server), TYPESCRIPT)]), HI, path=f"{MODEL}:{METHODS[form]}")
     answers = reply.chunks if form == "events" else reply.json
     assert reply.status == 200
     assert (answers[-1]["error"]["code"], answers[-1]["error"]["status"]) == (502, "UNAVAILABLE")
@@ -219,7 +219,7 @@ def test_an_answer_in_a_format_is_held(form: dict[str, Any]):
 def test_the_time_to_wait_is_told(server: Server):
     busy = {"error": {"code": 429, "message": "Slow down.", "details": [{"retryDelay": "0.01s"}]}}
     server.plays(answers(429, busy))
-    reply = ask(app([served(at(server, "gemini"), NATIVE)]), HI, path=f"{MODEL}:generateContent")
+    reply = ask(app([serve_model(at(server, "gemini"), NATIVE)]), HI, path=f"{MODEL}:generateContent")
     assert (reply.status, reply.json["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
     assert reply.json["error"]["details"][-1]["retryDelay"] == "0.01s"
     assert len(server.posts) == 4

@@ -9,7 +9,7 @@ from toolspeak.gateway import AccessRules
 from toolspeak.testing import ScriptedModel, says
 
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, Tools, scripted
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 
 genai: Any = pytest.importorskip("google.genai", reason="google-genai is not installed: pip install google-genai")
 
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 
 
-def connected(url: str, key: str = "none") -> Any:
+def connect_client(url: str, key: str = "none") -> Any:
     return genai.Client(api_key=key, http_options={"base_url": url})
 
 
 @both
 def test_the_conversation(streamed: bool):
     tools = Tools()
-    with gateway(served(scripted(), TYPESCRIPT)) as url, connected(url) as client:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as url, connect_client(url) as client:
         off = genai.types.AutomaticFunctionCallingConfig(disable=True)
         config = genai.types.GenerateContentConfig(
             system_instruction="Be brief.", tools=[tools.get_weather, tools.calculator], automatic_function_calling=off
@@ -60,7 +60,7 @@ def test_the_conversation(streamed: bool):
 
 def test_functions_that_the_sdk_runs_itself():
     tools = Tools()
-    with gateway(served(scripted(), TYPESCRIPT)) as url, connected(url) as client:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as url, connect_client(url) as client:
         chat = client.chats.create(model="scripted", config={"tools": [tools.get_weather, tools.calculator]})
         assert chat.send_message(QUESTION).text == ANSWER
     assert tools.ran == MADE
@@ -69,7 +69,7 @@ def test_functions_that_the_sdk_runs_itself():
 def test_models_tokens_formats_and_errors():
     model = ScriptedModel([says("It is Cologne."), says('{"town": "Cologne"}')])
     rules = AccessRules(key="sesame")
-    with gateway(served(model, TYPESCRIPT), rules=rules) as url, connected(url, "sesame") as client:
+    with gateway(serve_model(model, TYPESCRIPT), rules=rules) as url, connect_client(url, "sesame") as client:
         assert [each.name for each in client.models.list()] == ["models/scripted"]
         assert client.models.get(model="scripted").display_name == "scripted"
         assert client.models.count_tokens(model="scripted", contents="Hi").total_tokens > 0
@@ -77,6 +77,6 @@ def test_models_tokens_formats_and_errors():
         config = {"response_mime_type": "application/json", "response_schema": schema}
         answer = client.models.generate_content(model="scripted", contents="Where?", config=config)
         assert answer.parsed == {"town": "Cologne"}
-        with connected(url, "wrong") as other, pytest.raises(genai.errors.ClientError) as raised:
+        with connect_client(url, "wrong") as other, pytest.raises(genai.errors.ClientError) as raised:
             other.models.generate_content(model="scripted", contents="Hi")
         assert (raised.value.code, raised.value.status) == (401, "UNAUTHENTICATED")

@@ -21,7 +21,7 @@ from toolspeak.gateway.server import check_exposure, is_loopback
 from toolspeak.testing import ScriptedModel, says
 from toolspeak.values.errors import UsageError
 
-from .hosting import Reply, ask, asked, served
+from .hosting import Reply, ask, send_request, serve_model
 
 KEY = "correct-horse-battery-staple"
 BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}]}
@@ -34,7 +34,7 @@ def method(path: str) -> str:
 
 def guarded(rules: AccessRules, body: Any = None, headers: Any = (), path: str = PATHS[0], **more: Any) -> Reply:
     body = {**BODY, "max_tokens": 5} if body is None else body
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)], rules)
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)], rules)
     return ask(application, body, headers=list(headers), path=path, method=method(path), **more)
 
 
@@ -84,7 +84,7 @@ def test_a_key_may_have_any_letters():
 @pytest.mark.parametrize("key", ["", "  "])
 def test_an_empty_key_is_none(key: str):
     with pytest.raises(UsageError, match="the key is empty"):
-        app([served(ScriptedModel([]), JSON)], AccessRules(key=key))
+        app([serve_model(ScriptedModel([]), JSON)], AccessRules(key=key))
 
 
 def test_keys_are_compared_in_constant_time():
@@ -116,7 +116,7 @@ STRANGE = (
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("host", STRANGE)
 def test_it_answers_only_under_its_own_names(path: str, host: str):
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)])
     body = {**BODY, "max_tokens": 5}
     reply = ask(application, body, path=path, method=method(path), host=host)
     assert reply.status == 403
@@ -125,12 +125,12 @@ def test_it_answers_only_under_its_own_names(path: str, host: str):
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:65535", "[::1]"])
 def test_its_own_names(host: str):
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)])
     assert ask(application, BODY, host=host).status == 200
 
 
 def test_with_a_key_any_name_will_do():
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)], AccessRules(key=KEY))
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)], AccessRules(key=KEY))
     assert ask(application, BODY, host="gateway.example", headers=[("x-api-key", KEY)]).status == 200
 
 
@@ -272,7 +272,7 @@ def test_a_large_body_does_not_hold_up_others(large: bool):
         body = {**BODY, "messages": [{"role": "user", "content": content}], "temperature": "hot"}
         await asyncio.sleep(0)
         before = rounds
-        reply = await asked(app([served(ScriptedModel([]), JSON)]), body)
+        reply = await send_request(app([serve_model(ScriptedModel([]), JSON)]), body)
         assert reply.error == "temperature: expected a number, found text"
         counting.cancel()
         return rounds - before
@@ -329,7 +329,7 @@ def test_addresses_in_a_request_are_never_opened(url: str):
     """
     model = ScriptedModel([says("Hello.")])
     another = ServedModel(name="another", model=model, dialect=JSON)
-    application = app([served(model, JSON), another])
+    application = app([serve_model(model, JSON), another])
     image = [{"type": "image_url", "image_url": {"url": url}}]
     reply = ask(application, {**BODY, "messages": [{"role": "user", "content": image}]})
     is_web = url.startswith("http")
@@ -340,7 +340,7 @@ def test_addresses_in_a_request_are_never_opened(url: str):
         assert reply.error.startswith(f"messages[0].content[0].image_url.url: {url!r} does not begin with https://")
     assert ask(application, {**BODY, "model": f"{url}#gpt"}).status == 404
     for field in ("base_url", "api_base", "endpoint", "url", "command"):  # never opened: left out, and named
-        reply = ask(app([served(ScriptedModel([says("Hello.")]), JSON)]), {**BODY, field: url})
+        reply = ask(app([serve_model(ScriptedModel([says("Hello.")]), JSON)]), {**BODY, field: url})
         assert (reply.status, reply.headers["x-toolspeak-notice"]) == (200, f"fields ignored: {field}")
     assert len(model.requests) == is_web
 
@@ -357,20 +357,20 @@ def test_no_request_starts_a_process():
 )
 def test_only_what_is_served_can_be_asked(name: str):
     another = ServedModel(name="another", model=ScriptedModel([]), dialect=JSON)
-    reply = ask(app([served(ScriptedModel([]), JSON), another]), {**BODY, "model": name})
+    reply = ask(app([serve_model(ScriptedModel([]), JSON), another]), {**BODY, "model": name})
     assert reply.status == 404
     assert (reply.json["error"]["type"], reply.json["error"]["code"]) == ("not_found_error", "model_not_found")
     assert guarded(AccessRules(), body={**BODY, "model": name}).json["choices"][0]["message"]["content"] == "Hello."
 
 
 def test_one_model_answers_to_any_name():
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    application = app([serve_model(ScriptedModel([says("Hello.")]), JSON)])
     assert ask(application, {**BODY, "model": "gpt-4o\ud800"}).json["model"] == "gpt-4o\ud800"
 
 
 def test_two_of_one_name_and_none_at_all_are_refused():
     with pytest.raises(UsageError, match="two models are served as 'scripted'"):
-        app([served(ScriptedModel([]), JSON)] * 2)
+        app([serve_model(ScriptedModel([]), JSON)] * 2)
     with pytest.raises(UsageError, match="no model to serve"):
         app([])
 
@@ -379,7 +379,7 @@ def test_two_of_one_name_and_none_at_all_are_refused():
     ("path", "verb"), [("/", "POST"), ("/v1/embeddings", "POST"), ("/nowhere", "GET"), ("/v1/models", "POST")]
 )
 def test_elsewhere_is_nothing(path: str, verb: str):
-    reply = ask(app([served(ScriptedModel([]), JSON)]), BODY, path=path, method=verb)
+    reply = ask(app([serve_model(ScriptedModel([]), JSON)]), BODY, path=path, method=verb)
     assert reply.status in (404, 405)
     assert "is not served here" in reply.error
 
@@ -398,7 +398,7 @@ def test_neither_bodies_nor_keys_nor_answers_are_logged(caplog: pytest.LogCaptur
 
     body = {**BODY, "messages": [{"role": "user", "content": canary}]}
     for model in (ScriptedModel([says(canary)]), Broken([])):
-        application = app([served(model, JSON)], AccessRules(key=KEY))
+        application = app([serve_model(model, JSON)], AccessRules(key=KEY))
         for streamed in (False, True):
             for key in (KEY, f"{KEY}-wrong"):
                 reply = ask(application, {**body, "stream": streamed}, headers=[("x-api-key", key)])

@@ -19,7 +19,7 @@ from toolspeak.values.pieces import Answer, ApiCall
 from toolspeak.wire.chat_request import Quirks
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
-from .hosting import Reply, ask, asked, served
+from .hosting import Reply, ask, send_request, serve_model
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 spoken = pytest.mark.parametrize("dialect", DIALECTS)
@@ -48,7 +48,7 @@ def body(**more: Any) -> dict[str, Any]:
 def exchange(answering: Any, dialect: str = "typescript", *, mends: int = 2, **more: Any) -> Reply:
     """What a client of OpenAI's API gets that asks for a person."""
     thinks = more.pop("thinks", False)
-    return ask(app([served(answering, DIALECTS[dialect], max_repairs=mends, thinks=thinks)]), body(**more))
+    return ask(app([serve_model(answering, DIALECTS[dialect], max_repairs=mends, thinks=thinks)]), body(**more))
 
 
 def deltas(reply: Reply) -> list[str]:
@@ -315,8 +315,8 @@ def test_json_goes_out_while_it_is_written(tools: Any):
     long = {"name": "Ada " * 20, "age": 36, "tags": ["engines"] * 5}
     line = final(long) if tools else says(f"Here:\n{json.dumps(long)}\nBye.")
     asking = body(stream=True, tools=tools)
-    application = app([served(Listening([line], chunk=4), DIALECTS["native"])])
-    asyncio.run(asked(application, asking, reply=reply))
+    application = app([serve_model(Listening([line], chunk=4), DIALECTS["native"])])
+    asyncio.run(send_request(application, asking, reply=reply))
     whole = "".join(deltas(reply))
     assert json.loads(whole) == long
     assert len(set(heard)) > 30
@@ -425,7 +425,7 @@ def test_formats_of_anthropic(dialect: str, streamed: bool, tools: Any):
         del asking["response_format"]
         if tools:
             asking["tools"] = tools
-        reply = ask(app([served(model, DIALECTS[dialect])]), asking, path="/v1/messages")
+        reply = ask(app([serve_model(model, DIALECTS[dialect])]), asking, path="/v1/messages")
         assert reply.status == 200, reply.body
         if streamed:
             pieces = [event["delta"]["text"] for event in reply.chunks if event["type"] == "content_block_delta"]

@@ -10,7 +10,7 @@ from toolspeak.gateway import app
 from toolspeak.testing import ScriptedModel, calls, says
 
 from .conversing import OPENAI_TOOLS
-from .hosting import ask, served
+from .hosting import ask, serve_model
 from .test_exchange import message
 
 PARIS = ("get_weather", {"city": "Paris"})
@@ -34,7 +34,7 @@ in_each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 def exchange(model: ScriptedModel, dialect: str, stream: bool) -> Any:
     body = {"model": "scripted", "messages": HISTORY, "tools": OPENAI_TOOLS, "stream": stream}
-    return message(ask(app([served(model, DIALECTS[dialect])]), body))
+    return message(ask(app([serve_model(model, DIALECTS[dialect])]), body))
 
 
 @in_each_way
@@ -75,6 +75,6 @@ def test_a_call_that_stands_in_the_description_of_another_tool_does_not_go_out(d
         "tools": [{**weather, "function": about}, calculator],
         "stream": stream,
     }
-    said = message(ask(app([served(model, DIALECTS[dialect])]), body))
+    said = message(ask(app([serve_model(model, DIALECTS[dialect])]), body))
     assert (said["text"].strip(), said["calls"], said["finish"]) == ("It is a tool.", [], "stop")
     assert "word for word in the description of get_weather" in str(model.requests[-1])

@@ -11,7 +11,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.values.pieces import ApiCall
 
 from .conversing import OPENAI_TOOLS, QUESTION
-from .hosting import Reply, ask, served
+from .hosting import Reply, ask, serve_model
 
 PARIS = ("get_weather", {"city": "Paris"})
 BAD = {
@@ -25,7 +25,7 @@ in_text = pytest.mark.parametrize("dialect", BAD)
 def exchange(script: list[ScriptedReply], dialect: str, *, streamed: bool = True) -> Reply:
     asking: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": QUESTION}]}
     asking |= {"tools": OPENAI_TOOLS, "stream": streamed}
-    return ask(app([served(ScriptedModel(script, chunk=4), DIALECTS[dialect])]), asking)
+    return ask(app([serve_model(ScriptedModel(script, chunk=4), DIALECTS[dialect])]), asking)
 
 
 def sent(reply: Reply) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from toolspeak.values.pieces import Answer
 from toolspeak.wire import openai_chat
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted
-from .hosting import Reply, ask, gateway, hosted, served
+from .hosting import Reply, ask, gateway, host_app, serve_model
 from .playing import Piecewise
 from .upstream import sends, upstream
 
@@ -30,10 +30,10 @@ SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 PAGE = "https://chat.example"
 
 
-def posted(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
+def post_body(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
     model = ScriptedModel([says("Hello.")])
     given: dict[str, Any] = {"model": "any", "input": "Hi"} if path == "/v1/responses" else BODY
-    return ask(app([served(model, TYPESCRIPT)], **options), {**given, **body}, path=path), model
+    return ask(app([serve_model(model, TYPESCRIPT)], **options), {**given, **body}, path=path), model
 
 
 # Threads
@@ -43,7 +43,7 @@ def posted(body: dict[str, Any], path: str = "/v1/chat/completions", **options: 
 def test_the_tool_runner_of_anthropic(streamed: bool):
     tools = Tools()
     with (
-        gateway(served(scripted(), TYPESCRIPT)) as url,
+        gateway(serve_model(scripted(), TYPESCRIPT)) as url,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
     ):
         runnable = [anthropic.beta_tool(tools.get_weather), anthropic.beta_tool(tools.calculator)]
@@ -59,7 +59,7 @@ def test_the_tool_runner_of_anthropic(streamed: bool):
 
 def test_a_thread_is_refused_so_that_clients_go_on_without():
     with (
-        gateway(served(scripted(), TYPESCRIPT)) as url,
+        gateway(serve_model(scripted(), TYPESCRIPT)) as url,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
         pytest.raises(anthropic.BadRequestError) as raised,
     ):
@@ -74,11 +74,11 @@ def test_a_thread_is_refused_so_that_clients_go_on_without():
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 def test_hosted_tools_are_left_out_and_named(path: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, "toolspeak.gateway")
-    reply, model = posted({"tools": [SEARCH]}, path)
+    reply, model = post_body({"tools": [SEARCH]}, path)
     assert (reply.status, reply.headers["x-toolspeak-notice"]) == (200, "hosted tools left out: web_search")
     assert "hosted tools left out: web_search" in caplog.text
     assert "web_search" not in model.requests[0].shown.messages[0].text
-    reply, _ = posted({"tools": [SEARCH]}, path, strict=True)
+    reply, _ = post_body({"tools": [SEARCH]}, path, strict=True)
     assert (reply.status, "tools: 'web_search' runs on servers of its vendor" in reply.error) == (400, True)
 
 
@@ -99,7 +99,7 @@ def test_hosted_tools_are_left_out_and_named(path: str, caplog: pytest.LogCaptur
 def test_tools_that_the_client_runs_are_offered_by_their_schema(tool: Any, name: str, arguments: Any):
     model = ScriptedModel([calls((name, arguments))], dialect="typescript")
     with (
-        gateway(served(model, TYPESCRIPT)) as url,
+        gateway(serve_model(model, TYPESCRIPT)) as url,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
     ):
         asks: dict[str, Any] = {"tools": [tool], "tool_choice": {"type": "tool", "name": name}}
@@ -108,25 +108,25 @@ def test_tools_that_the_client_runs_are_offered_by_their_schema(tool: Any, name:
 
 
 def test_a_hosted_tool_cannot_be_chosen():
-    reply, _ = posted({"tools": [SEARCH], "tool_choice": {"type": "tool", "name": "web_search"}}, "/v1/messages")
+    reply, _ = post_body({"tools": [SEARCH], "tool_choice": {"type": "tool", "name": "web_search"}}, "/v1/messages")
     assert reply.status == 400
     assert "'web_search' runs on servers of its vendor" in reply.error
 
 
 def test_fields_of_vendors_are_ignored_and_named():
     fields = {"enable_thinking": True, "keep_alive": "5m", "guided_json": {}, "user": "me", "top_k": 3}
-    reply, model = posted(fields)
+    reply, model = post_body(fields)
     assert reply.headers["x-toolspeak-notice"] == "fields ignored: enable_thinking, keep_alive, guided_json"
     assert model.requests[0].sampling.extra == {"top_k": 3}
-    reply, _ = posted(fields, strict=True)
+    reply, _ = post_body(fields, strict=True)
     assert (reply.status, reply.json["error"]["param"]) == (400, "enable_thinking")
     assert reply.json["error"]["code"] == "unknown_parameter"
-    reply, _ = posted({"user": "me", "top_k": 3}, strict=True)
+    reply, _ = post_body({"user": "me", "top_k": 3}, strict=True)
     assert (reply.status, "x-toolspeak-notice" in reply.headers) == (200, False)
 
 
 def test_names_of_fields_cannot_forge_headers():
-    reply, _ = posted({"a\r\nset-cookie: x": 1, "ü\ud800": 1, **{f"f{number}": 1 for number in range(30)}})
+    reply, _ = post_body({"a\r\nset-cookie: x": 1, "ü\ud800": 1, **{f"f{number}": 1 for number in range(30)}})
     notice = reply.headers["x-toolspeak-notice"]
     assert notice.startswith("fields ignored: a??set-cookie:?x, ??, f0")
     assert notice.endswith("and 12 more")
@@ -136,16 +136,16 @@ def test_names_of_fields_cannot_forge_headers():
     ("field", "value"), [("logprobs", True), ("top_logprobs", 3), ("modalities", ["text", "audio"]), ("audio", {})]
 )
 def test_another_form_of_answer_is_refused_in_words(field: str, value: Any):
-    reply, model = posted({field: value})
+    reply, model = post_body({field: value})
     error = reply.json["error"]
     assert (reply.status, error["param"], error["code"]) == (400, field, "unsupported_parameter")
     assert model.requests == []
 
 
 def test_an_endpoint_of_the_same_api_gets_everything_as_it_is():
-    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as behind:
+    with gateway(serve_model(ScriptedModel([says("Hello.")]), JSON)) as behind:
         there = connect("scripted", at=f"{behind}/v1", api="anthropic", key="none")
-        reply = ask(app([served(there, NATIVE)]), {**BODY, "tools": [SEARCH], "odd": 1}, path="/v1/messages")
+        reply = ask(app([serve_model(there, NATIVE)]), {**BODY, "tools": [SEARCH], "odd": 1}, path="/v1/messages")
     assert (reply.status, "x-toolspeak-notice" in reply.headers) == (200, False)
 
 
@@ -155,10 +155,10 @@ def test_an_endpoint_of_the_same_api_gets_everything_as_it_is():
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 def test_the_stop_text_that_ended_an_answer_is_told(streamed: bool):
     model = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop", stop_text="END")]])
-    with gateway(served(model, TYPESCRIPT)) as behind:
+    with gateway(serve_model(model, TYPESCRIPT)) as behind:
         there = connect("scripted", at=f"{behind}/v1", api="anthropic", key="none")
         with (
-            gateway(served(there, TYPESCRIPT)) as url,
+            gateway(serve_model(there, TYPESCRIPT)) as url,
             anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
         ):
             asks: dict[str, Any] = {**BODY, "stop_sequences": ["END"]}
@@ -182,7 +182,7 @@ def two() -> list[ServedModel]:
 
 def test_models_are_listed_and_found_by_name_and_alias():
     with (
-        hosted(app(two(), aliases={"gpt-4o": "small"})) as url,
+        host_app(app(two(), aliases={"gpt-4o": "small"})) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as other,
     ):
@@ -216,8 +216,8 @@ def test_an_alias_stands_for_a_model_that_is_served(aliases: dict[str, str], pro
 
 
 def test_probes_need_no_key():
-    application = app([served(ScriptedModel([]), JSON)], AccessRules(key="a long secret"))
-    with hosted(application) as url:
+    application = app([serve_model(ScriptedModel([]), JSON)], AccessRules(key="a long secret"))
+    with host_app(application) as url:
         assert httpx.head(f"{url}/").status_code == 200
         assert httpx.get(f"{url}/health").json() == {"status": "ok"}
         assert httpx.get(f"{url}/v1/models").status_code == 401
@@ -225,7 +225,7 @@ def test_probes_need_no_key():
 
 def test_a_page_of_an_allowed_origin_may_ask_and_read():
     rules = AccessRules(key="a long secret", origins=frozenset({PAGE}))
-    with hosted(app([served(ScriptedModel([says("Hello.")]), JSON)], rules)) as url:
+    with host_app(app([serve_model(ScriptedModel([says("Hello.")]), JSON)], rules)) as url:
         asks = {"origin": PAGE, "access-control-request-method": "POST", "access-control-request-headers": "x-api-key"}
         preflight = httpx.options(f"{url}/v1/messages", headers=asks)
         assert preflight.status_code == 204
@@ -242,7 +242,7 @@ def test_a_page_of_an_allowed_origin_may_ask_and_read():
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://chat.example.evil", "http://chat.example"])
 def test_pages_of_other_origins_get_no_leave(origin: str):
     rules = AccessRules(origins=frozenset({PAGE}))
-    reply = ask(app([served(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=[("origin", origin)])
+    reply = ask(app([serve_model(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=[("origin", origin)])
     assert (reply.status, "access-control-allow-origin" in reply.headers) == (403, False)
 
 
@@ -250,7 +250,7 @@ def test_a_preflight_under_another_name_is_refused():
     rules = AccessRules(origins=frozenset({PAGE}))
     headers = [("origin", PAGE)]
     reply = ask(
-        app([served(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=headers, host="evil.example"
+        app([serve_model(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=headers, host="evil.example"
     )
     assert reply.status == 403
 
@@ -260,7 +260,7 @@ def test_a_preflight_under_another_name_is_refused():
 
 def test_tokens_are_estimated_where_no_server_counts_them():
     with (
-        gateway(served(scripted(), TYPESCRIPT)) as url,
+        gateway(serve_model(scripted(), TYPESCRIPT)) as url,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
     ):
         asks: dict[str, Any] = {"model": "any", "messages": [{"role": "user", "content": "x" * 4000}]}
@@ -280,7 +280,7 @@ def test_a_server_counts_tokens_by_its_tokenizer(answer: Any, tokens: int, how: 
     data = json.dumps(answer).encode()
     with upstream() as behind:
         behind.plays = sends(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(data) + data)
-        application = app([served(behind.model(ability_apis=("llamacpp",)), TYPESCRIPT)])
+        application = app([serve_model(behind.model(ability_apis=("llamacpp",)), TYPESCRIPT)])
         body = {"model": "any", "messages": BODY["messages"]}
         reply = ask(application, body, path="/v1/messages/count_tokens")
     assert (reply.json, reply.headers["x-toolspeak-tokens"]) == ({"input_tokens": tokens}, how)
@@ -290,12 +290,12 @@ def test_the_tokens_that_were_read_anew_are_told(caplog: pytest.LogCaptureFixtur
     caplog.set_level(logging.INFO, "toolspeak.gateway")
     usage = Usage(input_tokens=5021, cached_tokens=5000, output_tokens=3)
     model = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop", usage=usage)]])
-    reply = ask(app([served(model, TYPESCRIPT)]), BODY)
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), BODY)
     assert reply.headers["x-toolspeak-tokens"] == "input=5021, cached=5000, anew=21"
-    ask(app([served(model, TYPESCRIPT)]), {**BODY, "stream": True})
+    ask(app([serve_model(model, TYPESCRIPT)]), {**BODY, "stream": True})
     assert caplog.text.count("tokens: input=5021, cached=5000, anew=21") == 2
     silent = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop")]])
-    assert "x-toolspeak-tokens" not in ask(app([served(silent, TYPESCRIPT)]), BODY).headers
+    assert "x-toolspeak-tokens" not in ask(app([serve_model(silent, TYPESCRIPT)]), BODY).headers
 
 
 def test_what_llama_cpp_had_in_its_cache_is_read_from_its_timings():
@@ -311,7 +311,7 @@ def test_what_llama_cpp_had_in_its_cache_is_read_from_its_timings():
 
 def test_plain_completions_are_refused_in_words():
     with (
-        gateway(served(scripted(), TYPESCRIPT)) as url,
+        gateway(serve_model(scripted(), TYPESCRIPT)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
         pytest.raises(openai.NotFoundError, match="/v1/chat/completions") as raised,
     ):
@@ -380,6 +380,6 @@ def test_a_schema_that_cannot_be_checked_is_refused_in_the_form_of_the_api(api: 
     }[api]
     model = ScriptedModel([says("{}")])
     given = {} if api == "gemini" else {"model": "any", "input": "Hi"} if api == "responses" else BODY
-    reply = ask(app([served(model, TYPESCRIPT)]), {**given, **body}, path=path)
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), {**given, **body}, path=path)
     assert (reply.status, words in reply.error) == (400, True)
     assert model.requests == []

@@ -15,7 +15,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.wire import openai_responses
 
 from .conversing import ANSWER, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 from .playing import Piecewise
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
@@ -80,12 +80,12 @@ def url(request: pytest.FixtureRequest, name: str) -> Iterator[str]:
     """The gateway before a model that writes calls in a dialect: in the process, or behind the same API without tools."""
     model: Any = request.getfixturevalue("model")
     if request.param == "in the process":
-        with gateway(served(model, dialect(name))) as address:
+        with gateway(serve_model(model, dialect(name))) as address:
             yield address
         return
-    with gateway(served(model, dialect(name))) as upstream:
+    with gateway(serve_model(model, dialect(name))) as upstream:
         there = connect("scripted", at=f"{upstream}/v1", api="openai-responses", key="none")
-        with gateway(served(there, dialect(name))) as address:
+        with gateway(serve_model(there, dialect(name))) as address:
             yield address
 
 
@@ -153,10 +153,10 @@ class TestNative:
             calls(("get_weather", {"city": "Paris"}), ("apply_patch", {"input": PATCH}), text=BEFORE),
             says("Done."),
         ]
-        with gateway(served(ScriptedModel(script, chunk=9), NATIVE)) as upstream:
+        with gateway(serve_model(ScriptedModel(script, chunk=9), NATIVE)) as upstream:
             there = connect("scripted", at=f"{upstream}/v1", api=api, key="none")
             with (
-                gateway(served(there, NATIVE)) as url,
+                gateway(serve_model(there, NATIVE)) as url,
                 openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
             ):
                 asking = Asking(client, streamed)
@@ -255,7 +255,7 @@ def test_a_custom_call_that_was_cut_does_not_reach_a_client_as_complete(streamed
         )
     )
     with (
-        gateway(served(Piecewise([[*pieces, decoder.close()]]), NATIVE)) as url,
+        gateway(serve_model(Piecewise([[*pieces, decoder.close()]]), NATIVE)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
         response = Asking(client, streamed).ask("Change it.", tools=[PATCH_TOOL])

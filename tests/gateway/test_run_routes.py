@@ -23,7 +23,7 @@ from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.run_routes import run_routes
 from toolspeak.testing import ScriptedModel, calls, says
 
-from .hosting import hosted
+from .hosting import host_app
 
 KEY = "a long secret"
 CUTS = int(os.environ.get("TOOLSPEAK_CUTS", "60" if RUNS_ALL else "15"))
@@ -139,7 +139,7 @@ def serve_runs(store: str) -> Generator[str]:
     with (
         Runs(store) as runs,
         Worker(runs, agents, slots=8, dispatcher=ClaimDispatcher(runs.watcher, can_isolate=False)),
-        hosted(mounted_app({}, rules, run_routes(runs, rules))) as address,
+        host_app(mounted_app({}, rules, run_routes(runs, rules))) as address,
     ):
         yield address
 
@@ -327,7 +327,7 @@ def test_a_store_that_is_away_is_told_without_its_address(tmp_path: Path) -> Non
     runs = Runs(f"sqlite:///{tmp_path}/gone/../secret.db")
     (tmp_path / "secret.db").mkdir()
     rules = AccessRules(key=KEY)
-    with runs, hosted(mounted_app({}, rules, run_routes(runs, rules))) as url:
+    with runs, host_app(mounted_app({}, rules, run_routes(runs, rules))) as url:
         answer = Client(url).ask("GET", "/runs")
     assert (answer.status, answer.json["error"]["code"]) == (503, "store_unavailable")
     assert "secret" not in answer.error

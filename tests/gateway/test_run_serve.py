@@ -9,7 +9,7 @@ from toolspeak.durable import Runs
 from toolspeak.values.events import ToolStarted
 
 from .test_run_routes import Client
-from .test_serve import refused, serving
+from .test_serve import expect_refusal, serving
 
 APP = '''
 import asyncio
@@ -61,8 +61,10 @@ def test_runs_are_served_and_driven_and_parked_when_the_server_is_stopped(tmp_pa
 
 
 def test_agents_without_a_store_and_wrong_ones_are_refused(tmp_path: Path) -> None:
-    assert "--agents drives the runs of a store" in refused(tmp_path, "--agents", "app.py:agents")
-    assert "--deps makes what the tools of agents get" in refused(tmp_path, "--deps", "app.py:make_deps")
-    assert "use sqlite:///FILE" in refused(tmp_path, "--store", "runs.db")
+    assert "--agents drives the runs of a store" in expect_refusal(tmp_path, "--agents", "app.py:agents")
+    assert "--deps makes what the tools of agents get" in expect_refusal(tmp_path, "--deps", "app.py:make_deps")
+    assert "use sqlite:///FILE" in expect_refusal(tmp_path, "--store", "runs.db")
     store = f"sqlite:///{tmp_path}/runs.db"
-    assert "there is no file app.py" in refused(tmp_path, "--store", store, "--agents", "app.py:agents", "--port", "0")
+    assert "there is no file app.py" in expect_refusal(
+        tmp_path, "--store", store, "--agents", "app.py:agents", "--port", "0"
+    )

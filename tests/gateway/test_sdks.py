@@ -12,7 +12,7 @@ from toolspeak.dialects import TYPESCRIPT
 from toolspeak.models import connect
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools, scripted
-from .hosting import gateway, served
+from .hosting import gateway, serve_model
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 
@@ -24,12 +24,12 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
     The server behind HTTP knows no tools: it is asked without any, and what the model says is what it answers.
     """
     if request.param == "in the process":
-        with gateway(served(scripted(), TYPESCRIPT)) as address:
+        with gateway(serve_model(scripted(), TYPESCRIPT)) as address:
             yield address
         return
-    with gateway(served(scripted(), TYPESCRIPT)) as upstream:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as upstream:
         there = connect("scripted", at=f"{upstream}/v1", api=request.param, key="none")
-        with gateway(served(there, TYPESCRIPT)) as address:
+        with gateway(serve_model(there, TYPESCRIPT)) as address:
             yield address
 
 

@@ -22,8 +22,8 @@ from toolspeak.settings import load
 from toolspeak.values.errors import UsageError
 
 from .conversing import MADE, OPENAI_TOOLS, QUESTION, scripted
-from .hosting import gateway, served, until
-from .test_faults import posted
+from .hosting import gateway, serve_model, until
+from .test_faults import post_raw
 from .upstream import drips, event, upstream
 
 KEY = "correct-horse-battery-staple"
@@ -34,7 +34,7 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     return {**own, "HOME": str(home), **variables}
 
 
-def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+def start_gateway(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "toolspeak.cli", "serve", *arguments]
     return subprocess.Popen(
         command,
@@ -49,7 +49,7 @@ def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[s
 @contextmanager
 def serving(home: Path, *arguments: str, **variables: str) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
     """The address, the line it was told in, and the process."""
-    with started(home, "--port", "0", *arguments, **variables) as process:
+    with start_gateway(home, "--port", "0", *arguments, **variables) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
@@ -60,7 +60,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[tuple[str
             process.kill()
 
 
-def refused(home: Path, *arguments: str, **variables: str) -> str:
+def expect_refusal(home: Path, *arguments: str, **variables: str) -> str:
     done = run_command("serve", *arguments, cwd=home, env=environment(home, **variables), stdin=None)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     return done.stderr
@@ -69,7 +69,7 @@ def refused(home: Path, *arguments: str, **variables: str) -> str:
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     """The home of a user who has configured endpoints, of which the first is there."""
-    with gateway(served(scripted(), TYPESCRIPT)) as upstream:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as upstream:
         there = f'[endpoints.there]\nbase_url = "{upstream}/v1"\nmodel = "scripted"\ndialect = "typescript"\n'
         more = '[endpoints.nowhere]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "gpt-5"\n'
         unnamed = '[endpoints.unnamed]\nbase_url = "http://127.0.0.1:9/v1"\n'
@@ -187,7 +187,7 @@ def test_ctrl_c_cuts_an_answer_that_has_no_end(tmp_path: Path):
         name = f"{endless.url}/v1#m"
         with serving(tmp_path, "--model", name, "--dialect", "native") as (url, _, process):
             body = {"model": name, "messages": [{"role": "user", "content": "Go on."}], "stream": True}
-            with posted(url, body) as client:
+            with post_raw(url, body) as client:
                 assert b"200 OK" in client.recv(65536)
                 process.send_signal(signal.SIGINT)
                 _, log = process.communicate(timeout=15)
@@ -199,8 +199,10 @@ def test_ctrl_c_cuts_an_answer_that_has_no_end(tmp_path: Path):
 @pytest.mark.slow
 def test_others_are_let_in_with_the_key_alone(home: Path):
     options = ("--host", "0.0.0.0", "--model", "there")
-    assert "--host 0.0.0.0 can be reached by others, so a key is needed" in refused(home, *options)
-    assert "--key-env MY_KEY: this environment variable is not set" in refused(home, *options, "--key-env", "MY_KEY")
+    assert "--host 0.0.0.0 can be reached by others, so a key is needed" in expect_refusal(home, *options)
+    assert "--key-env MY_KEY: this environment variable is not set" in expect_refusal(
+        home, *options, "--key-env", "MY_KEY"
+    )
     with serving(home, *options, "--key-env", "MY_KEY", MY_KEY=KEY) as (url, line, _):
         assert KEY not in line
         url = url.replace("0.0.0.0", "127.0.0.1")
@@ -223,13 +225,13 @@ def test_others_are_let_in_with_the_key_alone(home: Path):
     ],
 )
 def test_what_is_wrong_is_one_line(home: Path, options: list[str], error: str):
-    assert error in refused(home, *options)
+    assert error in expect_refusal(home, *options)
 
 
 def test_a_port_that_is_taken_is_one_line(home: Path):
-    with gateway(served(scripted(), TYPESCRIPT)) as url:
+    with gateway(serve_model(scripted(), TYPESCRIPT)) as url:
         port = url.rpartition(":")[2]
-        assert f"cannot listen on 127.0.0.1:{port}" in refused(home, "--model", "there", "--port", port)
+        assert f"cannot listen on 127.0.0.1:{port}" in expect_refusal(home, "--model", "there", "--port", port)
 
 
 def test_which_dialect_is_spoken(home: Path):

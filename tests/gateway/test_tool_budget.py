@@ -23,7 +23,7 @@ from toolspeak.values.events import Usage
 from toolspeak.values.messages import Message, Result, Text
 
 from .conversing import parameters
-from .hosting import Reply, ask, gateway, served
+from .hosting import Reply, ask, gateway, serve_model
 from .test_exchange import message
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
@@ -74,7 +74,7 @@ def thinking(*replies: Any) -> ScriptedModel:
 
 def exchange(model: ScriptedModel, dialect: str = "typescript", **body: Any) -> Reply:
     given = {"model": "m", "messages": [{"role": "user", "content": "Paris?"}], "tools": tools("get_weather", "sum")}
-    return ask(app([served(model, DIALECTS[dialect], tool_budget=BUDGET)]), given | body)
+    return ask(app([serve_model(model, DIALECTS[dialect], tool_budget=BUDGET)]), given | body)
 
 
 # The whole conversation, over HTTP
@@ -85,7 +85,7 @@ def exchange(model: ScriptedModel, dialect: str = "typescript", **body: Any) -> 
 def test_a_client_of_openai_never_sees_the_help(dialect: str, streamed: bool):
     model = thinking(*[looks_it_up] * 3)
     with (
-        gateway(served(model, DIALECTS[dialect], tool_budget=BUDGET)) as url,
+        gateway(serve_model(model, DIALECTS[dialect], tool_budget=BUDGET)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
 
@@ -121,7 +121,7 @@ def test_a_client_of_anthropic_never_sees_the_help(streamed: bool):
         {"name": "sum", "description": ABOUT, "input_schema": parameters("city")},
     ]
     with (
-        gateway(served(model, TYPESCRIPT, tool_budget=BUDGET)) as url,
+        gateway(serve_model(model, TYPESCRIPT, tool_budget=BUDGET)) as url,
         anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
     ):
 
@@ -149,7 +149,7 @@ def test_a_client_of_the_responses_api_never_sees_the_help():
         for name in ("get_weather", "sum")
     ]
     with (
-        gateway(served(model, TYPESCRIPT, tool_budget=BUDGET)) as url,
+        gateway(serve_model(model, TYPESCRIPT, tool_budget=BUDGET)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
         client.responses.stream(model="m", input="Paris?", tools=offered) as stream,
     ):
@@ -163,8 +163,8 @@ def test_a_client_of_the_responses_api_never_sees_the_help():
 def test_help_and_whole_descriptions_reach_a_model_behind_an_api_of_its_own(api: Any):
     model = thinking(*[looks_it_up] * 3)
     with (
-        gateway(served(model, NATIVE)) as upstream,
-        gateway(served(connect("m", at=f"{upstream}/v1", api=api, key="none"), NATIVE, tool_budget=BUDGET)) as url,
+        gateway(serve_model(model, NATIVE)) as upstream,
+        gateway(serve_model(connect("m", at=f"{upstream}/v1", api=api, key="none"), NATIVE, tool_budget=BUDGET)) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
         history: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
@@ -186,7 +186,7 @@ def test_what_was_shown_is_the_beginning_of_what_will_be_shown(dialect: str):
     history: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Paris?"}]
     offered = tools("get_weather", "sum", "calendar")
     model = thinking(*[says("Well.")] * 9)
-    served_model = served(model, DIALECTS[dialect], tool_budget=BUDGET)
+    served_model = serve_model(model, DIALECTS[dialect], tool_budget=BUDGET)
     for turn, name in enumerate(["sum", "get_weather", "sum", "calendar"]):
         ask(app([served_model]), {"model": "m", "messages": history, "tools": offered})
         call = {"id": f"call_{turn}", "type": "function", "function": {"name": name, "arguments": '{"city": "Paris"}'}}
@@ -216,7 +216,7 @@ def test_descriptions_of_tools_that_were_called_have_a_budget_of_their_own(diale
     offered = tools(*names, about=f"{'Words and words. ' * 70}{SECRET}")
 
     ask(
-        app([served(model, DIALECTS[dialect], tool_budget=1_000)]),
+        app([serve_model(model, DIALECTS[dialect], tool_budget=1_000)]),
         {"model": "m", "messages": history, "tools": offered},
     )
 
@@ -233,7 +233,7 @@ def test_a_description_does_not_close_the_tag_that_it_is_in():
     model = thinking(says("Well."))
     about = f"Words. {'And words. ' * 70}</tool-description>{SECRET}"
     body = {"model": "m", "messages": history, "tools": tools("get_weather", "sum", about=about)}
-    ask(app([served(model, TYPESCRIPT, tool_budget=BUDGET)]), body)
+    ask(app([serve_model(model, TYPESCRIPT, tool_budget=BUDGET)]), body)
     shown = read_shown(model.requests[0])
     inside = shown.partition("<tool-description>")[2].partition("</tool-description>")[0]
     assert SECRET in inside
@@ -252,8 +252,8 @@ def test_without_a_budget_or_within_it_nothing_changes(budget: int | None):
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": tools("get_weather")}
     plain, bounded = thinking(says("Well.")), thinking(says("Well."))
 
-    ask(app([served(plain, TYPESCRIPT)]), body)
-    ask(app([served(bounded, TYPESCRIPT, tool_budget=budget)]), body)
+    ask(app([serve_model(plain, TYPESCRIPT)]), body)
+    ask(app([serve_model(bounded, TYPESCRIPT, tool_budget=budget)]), body)
 
     assert plain.requests == bounded.requests
 
@@ -262,7 +262,7 @@ def test_a_tool_over_the_budget_is_told():
     model = thinking(says("Well."))
 
     reply = ask(
-        app([served(model, NATIVE, tool_budget=20)]),
+        app([serve_model(model, NATIVE, tool_budget=20)]),
         {"model": "m", "messages": [{"role": "user", "content": "Paris?"}], "tools": tools("get_weather", "sum")},
     )
 
@@ -307,7 +307,7 @@ def test_the_tools_that_the_first_message_is_about_are_listed(dialect: str):
 def test_a_tool_is_found_and_called_in_one_request(dialect: str, streamed: bool):
     mail = ("send_mail", {"city": "Paris"})
     model = thinking(calls(("find_tools", {"query": "mail"})), calls(mail), says("Sent."))
-    served_model = served(model, DIALECTS[dialect], tool_budget=BUDGET)
+    served_model = serve_model(model, DIALECTS[dialect], tool_budget=BUDGET)
     history: list[Any] = [{"role": "user", "content": "Weather, please."}]
     body = {"model": "m", "messages": history, "tools": many_tools(), "stream": streamed}
 
@@ -464,8 +464,8 @@ def count(model: ServedModel) -> int:
 
 @every_dialect
 def test_a_coding_agent_fits_into_a_small_context(dialect: str):
-    assert count(served(thinking(), DIALECTS[dialect])) > 15_000
-    assert count(served(thinking(), DIALECTS[dialect], tool_budget=2_500)) <= 2_600
+    assert count(serve_model(thinking(), DIALECTS[dialect])) > 15_000
+    assert count(serve_model(thinking(), DIALECTS[dialect], tool_budget=2_500)) <= 2_600
 
 
 class AgentContext(ScriptedModel):
@@ -481,8 +481,8 @@ def test_a_conversation_that_does_not_fit_does_with_a_budget(dialect: str):
     offered = [{"type": "function", "function": each} for each in definitions]
     given = {"model": "m", "messages": [{"role": "user", "content": "Fix it."}], "tools": offered}
 
-    refused = ask(app([served(AgentContext([says("Done.")]), DIALECTS[dialect])]), given)
-    fitting = ask(app([served(AgentContext([says("Done.")]), DIALECTS[dialect], tool_budget=2_000)]), given)
+    refused = ask(app([serve_model(AgentContext([says("Done.")]), DIALECTS[dialect])]), given)
+    fitting = ask(app([serve_model(AgentContext([says("Done.")]), DIALECTS[dialect], tool_budget=2_000)]), given)
 
     assert (refused.status, refused.json["error"]["code"]) == (400, "context_length_exceeded")
     assert fitting.json["choices"][0]["message"]["content"] == "Done."
@@ -508,7 +508,7 @@ def test_a_budget_is_suggested_once(
 ):
     offered = tools(*(f"tool_{number}" for number in range(count_of_tools)), about=ABOUT * 2)
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-    application = app([served(model, TYPESCRIPT)])
+    application = app([serve_model(model, TYPESCRIPT)])
     with caplog.at_level(logging.WARNING, "toolspeak.gateway"):
         ask(application, body | {"tools": offered})
         ask(application, body | {"tools": [*offered, *tools("another")]})

@@ -15,7 +15,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.gateway.conversing import scripted
-from tests.gateway.hosting import ask, hosted, served
+from tests.gateway.hosting import ask, host_app, serve_model
 from toolspeak import discover
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import AccessRules, app
@@ -37,8 +37,8 @@ def build(rules: AccessRules = AccessRules()) -> Any:  # noqa: B008 (it is froze
 def url() -> Iterator[str]:
     """A gateway with an MCP server beside it."""
     rules = AccessRules(key=KEY, origins=frozenset({"https://page.example"}))
-    application = app([served(scripted(), TYPESCRIPT)], rules, mounted={"/mcp": ToolServer(discover(OFFICE))})
-    with hosted(application) as address:
+    application = app([serve_model(scripted(), TYPESCRIPT)], rules, mounted={"/mcp": ToolServer(discover(OFFICE))})
+    with host_app(application) as address:
         yield f"{address}/mcp"
 
 
@@ -163,7 +163,7 @@ def test_the_command_serves_until_ctrl_c():
 
 
 def test_serve_mounts_tools_beside_the_models(tmp_path: Path):
-    with hosted(app([served(scripted(), TYPESCRIPT)])) as upstream:
+    with host_app(app([serve_model(scripted(), TYPESCRIPT)])) as upstream:
         gateway = [command()[0], "-m", "toolspeak.cli", "serve", "--port", "0", "--dialect", "json"]
         model = ["--model", f"{upstream}/v1#scripted", "--mcp", f"{OFFICE}:greet"]
         with serving(*gateway, *model, HOME=str(tmp_path), PYTHONUNBUFFERED="1") as (first, process):

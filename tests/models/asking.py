@@ -35,17 +35,17 @@ def question(prompt: str = "Go on.", *, stream: bool = True) -> Request:
     return Request(shown=NATIVE.render((), [user(prompt)]), stream=stream)
 
 
-async def heard(model: Any, prompt: str = "Go on.", *, stream: bool = True) -> list[Piece]:
+async def collect_pieces(model: Any, prompt: str = "Go on.", *, stream: bool = True) -> list[Piece]:
     """All pieces of an answer."""
     return [piece async for pieces in model.ask(question(prompt, stream=stream)) for piece in pieces]
 
 
 def answer(model: Any, *, stream: bool = True) -> Any:
     """The answer to a question, in an event loop of its own."""
-    return within(heard(model, stream=stream))[-1]
+    return run_within(collect_pieces(model, stream=stream))[-1]
 
 
-def within(work: Coroutine[Any, Any, Any], seconds: float = 80) -> Any:
+def run_within(work: Coroutine[Any, Any, Any], seconds: float = 80) -> Any:
     """Run it; nothing may hang."""
 
     async def limited() -> Any:

@@ -197,7 +197,7 @@ class Told:
         return bool(self.text or self.thinking or self.arguments)
 
 
-def told(api: Api, data: bytes) -> Told:
+def read_simply(api: Api, data: bytes) -> Told:
     """Read as simply as can be: a line that is whole JSON counts, any other does not."""
     text = thinking = ""
     arguments: dict[int, str] = {}

@@ -9,7 +9,7 @@ from toolspeak.testing import cassette
 from toolspeak.values.codec import dump_facts
 from toolspeak.values.events import Fact, RunStarted
 
-from .asking import at, heard, within
+from .asking import at, collect_pieces, run_within
 from .recorded import delta, events
 from .server import Server, streams
 
@@ -35,9 +35,9 @@ def record(tmp_path: Path, server: Server, *prompts: str, **options: Any) -> Pat
     file = tmp_path / "run.jsonl"
     model = cassette(at(server, **options), file, mode="record")
     for prompt in prompts:
-        within(heard(model, prompt))
+        run_within(collect_pieces(model, prompt))
     return file
 
 
 def ask(model: Any, prompt: str) -> str:
-    return within(heard(model, prompt))[-1].parts[0].text
+    return run_within(collect_pieces(model, prompt))[-1].parts[0].text

@@ -25,7 +25,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Message, assistant, system, user
 from toolspeak.values.spec import ToolSpec
 
-from .asking import within
+from .asking import run_within
 from .server import Server, answers
 
 MAX_ADAPTER_BYTES = 20_000_000
@@ -197,7 +197,7 @@ def ask(server: Server, adapter: Adapter | None, request: Request) -> dict[str, 
         async for _ in ModelAtServer(server, adapter).ask(replace(request, stream=False)):
             pass
 
-    within(exhaust())
+    run_within(exhaust())
     return server.posts[-1].body
 
 

@@ -15,7 +15,7 @@ from toolspeak.values.events import TextDelta, ThinkingDelta
 from toolspeak.values.pieces import Answer, CallPiece
 
 from .asking import answer, at
-from .recorded import RECORDED, STREAMS, events, told
+from .recorded import RECORDED, STREAMS, events, read_simply
 from .server import WIRES, Api, Server, answers, streams
 
 
@@ -77,7 +77,7 @@ def test_chunks_make_no_difference(
         (b"data:", b"event:")
     )
     if not garbage:
-        expected = told(api, data)
+        expected = read_simply(api, data)
         assert (whole[0], whole[5]) == (expected.text, expected.ended)
 
 

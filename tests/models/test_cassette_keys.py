@@ -19,7 +19,7 @@ from toolspeak.run import Agent
 from toolspeak.testing import calls, cassette, says
 from toolspeak.values.errors import ModelError
 
-from .asking import KEY, Plain, at, heard, within
+from .asking import KEY, Plain, at, collect_pieces, run_within
 from .recorded import delta, events
 from .server import APIS, Act, Api, Server, answers, plays, streams
 from .taping import SAID, gone
@@ -194,6 +194,6 @@ def test_many_keys_in_many_chunks_are_removed_in_one_pass():
 def test_texts_without_a_key_stay_as_they_are(server: Server, tmp_path: Path):
     said = events(delta(content="Grüße, sk-"), delta(content="canary"), delta("stop"), "[DONE]")
     server.plays(streams(said))
-    within(heard(cassette(at(server), tmp_path / "run.jsonl")))
+    run_within(collect_pieces(cassette(at(server), tmp_path / "run.jsonl")))
     chunks = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])["response"]["chunks"]
     assert "".join(text for _, text in chunks).encode() == said

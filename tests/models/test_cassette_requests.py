@@ -16,7 +16,7 @@ from toolspeak.values.attachments import image
 from toolspeak.values.errors import ReplayMiss
 from toolspeak.values.messages import user
 
-from .asking import at, within
+from .asking import at, run_within
 from .recorded import delta, events
 from .server import Server, streams
 from .taping import SAID, ask, gone, record
@@ -139,8 +139,8 @@ def test_attachments_are_compared_by_their_content(server: Server, tmp_path: Pat
         return [piece async for pieces in model.ask(Request(shown=shown)) for piece in pieces][-1]
 
     file = tmp_path / "run.jsonl"
-    recorded = within(show(cassette(at(server), file), pictures[0]))
+    recorded = run_within(show(cassette(at(server), file), pictures[0]))
     assert file.stat().st_size < 5_000
-    assert within(show(cassette(gone(at(server)), file), pictures[0])) == recorded
+    assert run_within(show(cassette(gone(at(server)), file), pictures[0])) == recorded
     with pytest.raises(ReplayMiss, match="sha256"):
-        within(show(cassette(gone(at(server)), file), pictures[1]))
+        run_within(show(cassette(gone(at(server)), file), pictures[1]))

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cases import each_case, sample
-from tests.run.playing import SPOKEN, essence, play, until
+from tests.run.playing import SPOKEN, play, summarize, until
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, connect, resolve_model, transport
 from toolspeak.models.cassettes import (
@@ -35,7 +35,7 @@ from toolspeak.values.codec import IncompleteLineWarning
 from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
 from toolspeak.values.events import RunStarted
 
-from .asking import IMPATIENT, KEY, QUICK, Plain, at, heard, question, within
+from .asking import IMPATIENT, KEY, QUICK, Plain, at, collect_pieces, question, run_within
 from .recorded import RECORDED, STREAMS, delta, events
 from .server import APIS, Act, Api, Server, answers, hangs_up, plays, resets, silence, streams
 from .small_context import SmallContext
@@ -65,7 +65,7 @@ def test_scenarios_are_replayed_without_a_server(server: Server, tmp_path: Path,
         replayed = play(agent(gone(at(server, api))))
         assert len(server.posts) == asked
         assert without_ids(replayed.facts) == without_ids(recorded.facts)
-        assert essence(replayed) == essence(recorded)
+        assert summarize(replayed) == summarize(recorded)
         assert KEY not in file.read_text()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -196,7 +196,7 @@ def test_a_cut_line_is_dropped_before_more_is_appended(server: Server, tmp_path:
     with file.open("a") as opened:
         opened.write('{"v": 1, "ki')
     server.plays(streams(SAID))
-    within(heard(record_model(at(server), TapeWriter(file, appends=True)), "Two"))
+    run_within(collect_pieces(record_model(at(server), TapeWriter(file, appends=True)), "Two"))
     model = replay_model(gone(at(server)), TapePlayer(load_tape(file), "tape"))
     assert [ask(model, "One"), ask(model, "Two")] == ["To One", "Hello."]
 
@@ -350,8 +350,8 @@ def test_concurrent_agents_with_one_cassette(server: Server, tmp_path: Path):
         agents = [Agent(model, TOOLS, system=f"You are {number}.", **script.options) for number in range(8)]
         return await asyncio.gather(*(agent.arun("Go on.") for agent in agents))
 
-    recorded = within(run_all(cassette(at(server), file)))
-    replayed = within(run_all(cassette(gone(at(server)), file)))
+    recorded = run_within(run_all(cassette(at(server), file)))
+    replayed = run_within(run_all(cassette(gone(at(server)), file)))
     assert [without_ids(each.facts) for each in replayed] == [without_ids(each.facts) for each in recorded]
 
 
@@ -363,13 +363,13 @@ def test_two_equal_requests_at_once(server: Server, tmp_path: Path):
     async def ask_both(model: Any) -> list[str]:
         async def later() -> Any:
             await asyncio.sleep(0.05)
-            return await heard(model)
+            return await collect_pieces(model)
 
-        answers = await asyncio.gather(heard(model), later())
+        answers = await asyncio.gather(collect_pieces(model), later())
         return [answer[-1].parts[0].text for answer in answers]
 
-    assert within(ask_both(cassette(at(server), file))) == ["first", "second"]
-    assert within(ask_both(cassette(gone(at(server)), file))) == ["first", "second"]
+    assert run_within(ask_both(cassette(at(server), file))) == ["first", "second"]
+    assert run_within(ask_both(cassette(gone(at(server)), file))) == ["first", "second"]
 
 
 # Chunks
@@ -388,8 +388,8 @@ def test_any_chunks_are_replayed_as_they_were(server: Server, tmp_path: Path, ap
     async def batches(model: Any) -> list[Any]:
         return [pieces async for pieces in model.ask(question())]
 
-    recorded = within(batches(cassette(at(server, api), file, mode="record")))
-    assert within(batches(cassette(gone(at(server, api)), file))) == recorded
+    recorded = run_within(batches(cassette(at(server, api), file, mode="record")))
+    assert run_within(batches(cassette(gone(at(server, api)), file))) == recorded
 
 
 @pytest.mark.parametrize("dialect", SPOKEN)

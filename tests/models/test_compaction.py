@@ -32,7 +32,7 @@ def look(item: int) -> str:
     return f"the code of item {item} is K{item * 7919}" + (" and it has a long history" * 100 if item % 10 == 0 else "")
 
 
-def told(sent: Sent) -> str:
+def read_last_text(sent: Sent) -> str:
     """The text of the last message, be it of the user or a result."""
     part = sent.messages[-1].parts[-1]
     return read_result(part) if isinstance(part, Result) else sent.messages[-1].text
@@ -40,7 +40,7 @@ def told(sent: Sent) -> str:
 
 def answer(sent: Sent) -> ScriptedReply:
     """What a model would do that knows nothing but what it is shown."""
-    text = told(sent)
+    text = read_last_text(sent)
     if sent.is_summary:
         return says("The user has asked for codes of items.")
     if question := re.search(r"In turn (\d+)", text):
@@ -234,7 +234,7 @@ def test_a_run_that_was_cancelled_while_its_summary_was_written_goes_on(server: 
     def reply(sent: Sent) -> ScriptedReply:
         if sent.is_summary:
             return says("There is nothing but sand.")
-        if "final_answer" in told(sent):
+        if "final_answer" in read_last_text(sent):
             return calls(("final_answer", {"answer": "sand"}))
         return says("There is sand, " + "and more sand, " * 200)
 
@@ -304,7 +304,7 @@ def test_a_result_that_is_larger_than_the_context_is_read_in_pieces(server: Serv
         return "lorem ipsum " * 1000 + "the end: 42"
 
     def reply(sent: Sent) -> ScriptedReply:
-        text = told(sent)
+        text = read_last_text(sent)
         if sent.messages[-1].role == "user":
             return calls(("page", {}))
         if "the end: 42" in text:
@@ -426,7 +426,7 @@ def test_the_tool_of_the_user_keeps_its_name(server: Server):
     dig_on = digging(8)
 
     def reply(sent: Sent) -> ScriptedReply:
-        is_first = not sent.is_summary and told(sent) == "Dig for gold."
+        is_first = not sent.is_summary and read_last_text(sent) == "Dig for gold."
         return calls(("recall", {"what": "the gold"})) if is_first else dig_on(sent)
 
     endpoint = SmallContext(reply, context=1024)

@@ -14,8 +14,8 @@ from toolspeak.tools import tool
 from toolspeak.values.errors import StreamInterrupted
 from toolspeak.values.messages import Text, Thinking
 
-from .asking import answer, at, heard, within
-from .recorded import DONE, RECORDED, STREAMS, told
+from .asking import answer, at, collect_pieces, run_within
+from .recorded import DONE, RECORDED, STREAMS, read_simply
 from .server import Act, Api, Connection, Ending, Post, Server, streams
 
 ONCE = RetryPolicy(connect_timeout=30, read_timeout=30, total_timeout=60, attempts=1)
@@ -75,7 +75,7 @@ def last_said(outcome: Outcome, sort: type[Text] | type[Thinking]) -> str:
 
 
 def check_cut(api: Api, data: bytes, error: StreamInterrupted, ran: Ran) -> None:
-    expected = told(api, data)
+    expected = read_simply(api, data)
     assert not expected.ended
     assert "home at http://127.0.0.1" in str(error)
     outcome: Outcome = error.outcome
@@ -108,7 +108,7 @@ def test_cut_at_every_byte(server: Server, api: Api, name: str, ending: Ending, 
     async def cut_at(cut: int) -> None:
         ran = Ran()
         agent = Agent(model, ran.tools())
-        expected = told(api, data[:cut])
+        expected = read_simply(api, data[:cut])
         if not expected.ended:
             with pytest.raises(StreamInterrupted) as caught:
                 await agent.arun(str(cut))
@@ -119,7 +119,7 @@ def test_cut_at_every_byte(server: Server, api: Api, name: str, ending: Ending, 
         assert sorted(made.name for made in outcome.calls) == sorted(["note", "look"][: len(expected.arguments)])
         assert outcome.text == ("Fertig." if expected.arguments else expected.text)
 
-    within(every(sample(range(first, len(data) + 1, step), 5), cut_at))
+    run_within(every(sample(range(first, len(data) + 1, step), 5), cut_at))
 
 
 @pytest.mark.parametrize(("api", "name"), STREAMS)
@@ -131,9 +131,9 @@ def test_split_at_every_byte(server: Server, api: Api, name: str):
     server.plays(by_prompt(api, lambda at: streams(data[:at], data[at:], pause=0.002)))
 
     async def split_at(place: int) -> None:
-        assert (await heard(model, str(place)))[-1] == whole
+        assert (await collect_pieces(model, str(place)))[-1] == whole
 
-    within(every(sample(range(len(data)), 12), split_at))
+    run_within(every(sample(range(len(data)), 12), split_at))
     assert model.skipped == 0
 
 
@@ -149,7 +149,7 @@ def test_byte_by_byte(server: Server, api: Api, name: str):
 def test_calls_that_are_interleaved(server: Server, api: Api):
     server.plays(streams(RECORDED[api]["calls"]), streams(DONE[api]))
     ran = Ran()
-    outcome = within(Agent(at(server, api), ran.tools()).arun("Go on."))
+    outcome = run_within(Agent(at(server, api), ran.tools()).arun("Go on."))
     assert [(made.name, made.arguments) for made in outcome.calls] == [
         ("note", {"text": "Köln"}),
         ("look", {"city": "Wien"}),

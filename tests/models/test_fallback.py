@@ -20,7 +20,7 @@ from toolspeak.values.events import RunStarted, TextDelta, TurnEnded, TurnRestar
 from toolspeak.values.messages import user
 from toolspeak.wire.api import WIRES
 
-from .asking import within
+from .asking import run_within
 from .server import Act, Api, Connection, Post, Server, Telling, answers, plays, serving, streams
 from .test_cuts import Ran, every
 
@@ -118,7 +118,7 @@ def test_an_outage_at_every_byte(
             assert names == ["a:m", "a:m"]
 
     cuts = sample(range(start, len(data) + 1, 3), 9)
-    within(every(cuts, cut_at))
+    run_within(every(cuts, cut_at))
     assert len(restarted) > len(cuts) * 3 // 4
     assert len(data) not in restarted
 

@@ -19,7 +19,7 @@ from toolspeak.testing import says
 from toolspeak.values.codec import dump_facts, dump_messages
 from toolspeak.values.errors import ModelError, UsageError
 
-from .asking import IMPATIENT, KEY, QUICK, answer, at, within
+from .asking import IMPATIENT, KEY, QUICK, answer, at, run_within
 from .recorded import delta, events
 from .server import APIS, Act, Api, Connection, Post, Server, answers, plays, resets, silence, streams
 
@@ -98,7 +98,7 @@ def test_a_key_is_not_told(server: Server, api: Api, what: str, logged: pytest.L
         await agent.arun("Go on.")
 
     with pytest.raises(ModelError) as caught:
-        within(run())
+        run_within(run())
     said = everything_said(caught.value)
     assert "home at http://127.0.0.1" in said
     shown = "\n".join(
@@ -109,7 +109,7 @@ def test_a_key_is_not_told(server: Server, api: Api, what: str, logged: pytest.L
 
 def test_a_key_is_not_told_when_all_goes_well(server: Server, logged: pytest.LogCaptureFixture):
     server.plays(plays([says("Hello.")]))
-    outcome = within(Agent(at(server)).arun("Go on."))
+    outcome = run_within(Agent(at(server)).arun("Go on."))
     assert "canary" not in dump_facts(outcome.facts) + repr(outcome) + logged.text
 
 

@@ -24,7 +24,7 @@ from toolspeak.run import Agent
 from toolspeak.testing import calls, says
 from toolspeak.values.events import TextDelta
 
-from .asking import answer, at, heard, question, within
+from .asking import answer, at, collect_pieces, question, run_within
 from .recorded import RECORDED, delta, events
 from .server import APIS, Api, Connection, Post, Server, answers, plays, serving, silence, streams
 
@@ -36,9 +36,9 @@ def test_many_models_share_one_pool(server: Server):
 
     async def one_after_another() -> None:
         for number in range(10):
-            await heard(at(server, APIS[number % 2], key=f"key-{number}"), stream=number % 3 > 0)
+            await collect_pieces(at(server, APIS[number % 2], key=f"key-{number}"), stream=number % 3 > 0)
 
-    within(one_after_another())
+    run_within(one_after_another())
     assert (len(server.posts), server.connections) == (10, 1)
     assert [post.headers.get("authorization") for post in server.posts[:3]] == ["Bearer key-0", None, "Bearer key-2"]
 
@@ -60,10 +60,10 @@ def test_a_connection_that_died_while_idle_is_replaced(server: Server):
 
     async def three_times() -> None:
         for _ in range(3):
-            await heard(at(server, retry=RetryPolicy(attempts=2, first_wait=0.001)))
+            await collect_pieces(at(server, retry=RetryPolicy(attempts=2, first_wait=0.001)))
             await asyncio.sleep(0.02)
 
-    within(three_times())
+    run_within(three_times())
     assert server.connections == 3
 
 
@@ -74,7 +74,7 @@ def test_an_event_loop_that_has_ended_is_freed(server: Server):
 
     async def ask() -> None:
         loops.append(weakref.ref(asyncio.get_running_loop()))
-        await heard(at(server))
+        await collect_pieces(at(server))
 
     for _ in range(5):
         asyncio.run(ask())
@@ -146,7 +146,7 @@ def test_two_hundred_streams_at_once(server: Server, api: Api):
     model = at(server, api, retry=CALM)
 
     async def one(number: int) -> None:
-        pieces = await heard(model, str(number))
+        pieces = await collect_pieces(model, str(number))
         text = " ".join(f"{number}:{place}" for place in range(40))
         assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == text
         assert pieces[-1].parts[0].text == text
@@ -157,7 +157,7 @@ def test_two_hundred_streams_at_once(server: Server, api: Api):
                 group.create_task(one(number))
         assert left() == []
 
-    within(all_of_them())
+    run_within(all_of_them())
     assert len(server.posts) == 200
 
 
@@ -200,7 +200,7 @@ def test_no_sockets_are_left_after_many_runs(server: Server):
     for number in range(300 if RUNS_ALL else 40):
         server.plays(troubles[number % 4])
         with suppress(Exception):
-            within(agent.arun("Go on.")) if number % 3 else agent.run("Go on.")
+            run_within(agent.arun("Go on.")) if number % 3 else agent.run("Go on.")
     until(lambda: server.open <= idle)
     gc.collect()
     assert open_files() <= before
@@ -264,7 +264,7 @@ def test_whoever_leaves_hangs_up(server: Server, leave: Callable[[Agent], Corout
             assert clock() < 60
         assert left() == []
 
-    within(leaving())
+    run_within(leaving())
 
 
 def test_a_sync_stream_that_is_left_hangs_up(server: Server):
@@ -295,7 +295,7 @@ def test_one_call_is_enough(server: Server):
 
     server.plays(talks_on)
     agent = Agent(at(server, retry=CALM), [look], dialect="json", parallel_tool_calls=False)
-    assert within(agent.arun("Go on.")).text == "Mild."
+    assert run_within(agent.arun("Go on.")).text == "Mild."
     until(lambda: server.hung_up == 1)
 
 
@@ -316,7 +316,7 @@ def test_cancelled_at_every_step(server: Server, what: str):
     model, idle = at(server, retry=CALM), server.open
 
     async def give_up_after(steps: int) -> bool:
-        task = asyncio.create_task(heard(model, stream=what != "a whole answer"))
+        task = asyncio.create_task(collect_pieces(model, stream=what != "a whole answer"))
         for _ in range(steps):
             await asyncio.sleep(0 if steps < 40 else 0.0005)
         ended = task.done()
@@ -329,9 +329,9 @@ def test_cancelled_at_every_step(server: Server, what: str):
         for steps in sample(range(70), 20):
             await give_up_after(steps)
         server.plays(streams(RECORDED["openai"]["text"]))
-        assert (await heard(model))[-1].finish == "stop"
+        assert (await collect_pieces(model))[-1].finish == "stop"
 
-    within(all_steps())
+    run_within(all_steps())
     until(lambda: server.open <= idle)
 
 

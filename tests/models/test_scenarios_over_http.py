@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.cases import each_case, sample
-from tests.run.playing import essence, play, said
+from tests.run.playing import collect_notes, play, summarize
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak.dialects import DIALECTS
 from toolspeak.run import Agent, Outcome
@@ -39,8 +39,8 @@ def test_every_scenario(server: Server, name: str, dialect: str, api: Api, manne
     outcome = play(Agent(asked, TOOLS, dialect=dialect, **scenario.options))
     scripted = play(Agent(ScriptedModel(scenario.script), TOOLS, dialect=dialect, **scenario.options))
 
-    assert essence(outcome) == essence(scripted)
-    assert said(outcome) == said(scripted)
+    assert summarize(outcome) == summarize(scripted)
+    assert collect_notes(outcome) == collect_notes(scripted)
     assert histories(outcome) == histories(scripted)
     assert {post.streams for post in server.posts} == {manner == "streamed"}
     assert {post.api for post in server.posts} == {api}
@@ -53,7 +53,7 @@ def test_every_face(server: Server, api: Api, face: str):
     scenario = SCENARIOS["research within five iterations"]
     server.plays(plays(scenario.script))
     outcome = play(Agent(at(server, api), TOOLS, **scenario.options), face)
-    assert essence(outcome) == essence(play(Agent(ScriptedModel(scenario.script), TOOLS, **scenario.options)))
+    assert summarize(outcome) == summarize(play(Agent(ScriptedModel(scenario.script), TOOLS, **scenario.options)))
     assert outcome.usage.input_tokens == 9 * scenario.turns
     assert not outcome.usage.estimated
 

@@ -130,7 +130,7 @@ def left(folder: Path) -> set[str]:
     return {each.name for each in folder.iterdir()} - {"small.gguf.lock", "small.gguf.verified"}
 
 
-def pulled(folder: Path, environ: Mapping[str, str], **more: Any) -> Path:
+def pull_weights(folder: Path, environ: Mapping[str, str], **more: Any) -> Path:
     return pull(SMALL, folder, sources=[Hub(environ, connect_timeout=60)], **more)
 
 
@@ -139,7 +139,7 @@ def pulled(folder: Path, environ: Mapping[str, str], **more: Any) -> Path:
 
 def test_the_hub_gives_the_file(hub: FakeHub, tmp_path: Path):
     told: list[Progress] = []
-    path = pulled(tmp_path / "new" / "folder", hub.environ, on_progress=told.append)
+    path = pull_weights(tmp_path / "new" / "folder", hub.environ, on_progress=told.append)
     assert path == tmp_path / "new" / "folder" / "small.gguf"
     assert path.read_bytes() == DATA
     assert left(path.parent) == {"small.gguf"}
@@ -150,8 +150,8 @@ def test_the_hub_gives_the_file(hub: FakeHub, tmp_path: Path):
 
 def test_what_is_there_is_not_asked_for(hub: FakeHub, tmp_path: Path):
     assert find_weights(SMALL, tmp_path) is None
-    path = pulled(tmp_path, hub.environ)
-    assert pulled(tmp_path, hub.environ) == path == find_weights(SMALL, tmp_path)
+    path = pull_weights(tmp_path, hub.environ)
+    assert pull_weights(tmp_path, hub.environ) == path == find_weights(SMALL, tmp_path)
     assert is_intact(SMALL, path)
     assert len(hub.asked) == 1
     path.write_bytes(DATA[:-1])
@@ -160,18 +160,18 @@ def test_what_is_there_is_not_asked_for(hub: FakeHub, tmp_path: Path):
 
 def test_a_file_that_was_changed_later_is_noticed(hub: FakeHub, tmp_path: Path):
     """Also if its size and its time are those of the right file."""
-    path = pulled(tmp_path, hub.environ)
+    path = pull_weights(tmp_path, hub.environ)
     before = path.stat()
     path.write_bytes(bytes([DATA[0] ^ 1]) + DATA[1:])
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_size == SMALL.size
     assert find_weights(SMALL, tmp_path) is None
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
     assert find_weights(SMALL, tmp_path) == path
 
 
 def test_a_file_that_was_not_changed_is_not_read_again(hub: FakeHub, tmp_path: Path):
-    path = pulled(tmp_path, hub.environ)
+    path = pull_weights(tmp_path, hub.environ)
     record = tmp_path / "small.gguf.verified"
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert not reads_file(path)
@@ -198,7 +198,7 @@ def give(path: Path, owner: int = STRANGER) -> None:
 
 @as_root
 def test_a_record_that_another_user_wrote_is_not_believed(hub: FakeHub, tmp_path: Path):
-    path = pulled(tmp_path, hub.environ)
+    path = pull_weights(tmp_path, hub.environ)
     record = tmp_path / "small.gguf.verified"
     path.write_bytes(OTHER)
     status = path.stat()
@@ -270,14 +270,14 @@ def test_nothing_is_downloaded_to_a_folder_of_another_user(hub: FakeHub, tmp_pat
         folder.chmod(mode)
         give(folder, owner)
         with pytest.raises(UsageError, match=r"models, where another user could change them: .*TOOLSPEAK_CACHE_FOLDER"):
-            pulled(folder, hub.environ)
+            pull_weights(folder, hub.environ)
     assert hub.asked == []
 
 
 def test_a_folder_that_is_created_is_safe_whatever_the_umask(hub: FakeHub, reachable: Path):
     before = os.umask(0)
     try:
-        path = pulled(reachable / "new" / "models", hub.environ)
+        path = pull_weights(reachable / "new" / "models", hub.environ)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.parent.stat().st_mode) == stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o755
@@ -301,14 +301,14 @@ def reads_file(path: Path) -> bool:
 
 def test_a_connection_that_is_cut_is_gone_on_with(hub: FakeHub, tmp_path: Path):
     hub.most = 90_000
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
     assert hub.asked == [None, "bytes=90000-", "bytes=180000-"]
 
 
 def test_a_pull_goes_on_where_an_earlier_one_ended(hub: FakeHub, tmp_path: Path):
     (tmp_path / "small.gguf.partial").write_bytes(DATA[:70_000])
     told: list[Progress] = []
-    assert pulled(tmp_path, hub.environ, on_progress=told.append).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ, on_progress=told.append).read_bytes() == DATA
     assert hub.asked == ["bytes=70000-"]
     assert told[0].done == 70_000
 
@@ -316,27 +316,27 @@ def test_a_pull_goes_on_where_an_earlier_one_ended(hub: FakeHub, tmp_path: Path)
 def test_a_hub_without_ranges_begins_anew(hub: FakeHub, tmp_path: Path):
     hub.ranges = False
     (tmp_path / "small.gguf.partial").write_bytes(DATA[:70_000])
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
 
 
 @pytest.mark.parametrize("kept", [DATA, DATA[:-1]])
 def test_a_pull_that_ended_just_before_the_name_was_given(hub: FakeHub, tmp_path: Path, kept: bytes):
     (tmp_path / "small.gguf.partial").write_bytes(kept)
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
     assert len(hub.asked) == (kept != DATA)
 
 
 @pytest.mark.parametrize("kept", [OTHER[:70_000], OTHER, OTHER + b"more"])
 def test_what_was_kept_and_is_wrong_is_pulled_again(hub: FakeHub, tmp_path: Path, kept: bytes):
     (tmp_path / "small.gguf.partial").write_bytes(kept)
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
     assert hub.asked[-1] is None
 
 
 def test_a_file_with_a_wrong_hash_is_removed(hub: FakeHub, tmp_path: Path):
     hub.data = OTHER
     with pytest.raises(ModelError, match="the weights of Small could not be downloaded") as caught:
-        pulled(tmp_path, hub.environ)
+        pull_weights(tmp_path, hub.environ)
     assert str(caught.value).endswith("what it gave is not the right file (its SHA-256 is wrong), and was removed")
     assert left(tmp_path) == set()
 
@@ -344,17 +344,17 @@ def test_a_file_with_a_wrong_hash_is_removed(hub: FakeHub, tmp_path: Path):
 def test_a_file_of_another_size_is_not_even_begun(hub: FakeHub, tmp_path: Path):
     hub.data = DATA + b"more"
     with pytest.raises(ModelError, match="it offers a file of 250004 bytes, and the weights have 250000"):
-        pulled(tmp_path, hub.environ)
+        pull_weights(tmp_path, hub.environ)
     (tmp_path / "small.gguf.partial").write_bytes(DATA[:10])
     with pytest.raises(ModelError, match="it offers bytes 10-250003 of 250004, and 10- of 250000 were asked for"):
-        pulled(tmp_path, hub.environ)
+        pull_weights(tmp_path, hub.environ)
 
 
 @pytest.mark.parametrize(("status", "says"), [(404, "it answered 404 Not Found"), (503, "it answered 503 Service")])
 def test_a_hub_that_refuses_is_told(hub: FakeHub, tmp_path: Path, status: int, says: str):
     hub.status = status
     with pytest.raises(ModelError, match=says):
-        pulled(tmp_path, hub.environ)
+        pull_weights(tmp_path, hub.environ)
     assert left(tmp_path) == set()
 
 
@@ -382,14 +382,14 @@ def test_a_hub_that_brings_nothing_more_is_given_up(hub: FakeHub, tmp_path: Path
 
 def test_an_address_that_is_none_is_told(tmp_path: Path):
     with pytest.raises(ModelError, match="HF_ENDPOINT is 'file:///etc', which is not an http address"):
-        pulled(tmp_path, {"HF_ENDPOINT": "file:///etc"})
+        pull_weights(tmp_path, {"HF_ENDPOINT": "file:///etc"})
 
 
 @each_case("user", ["ann:S3CRET", "S3CRET", "ann:S3CRET#x", "ann:S3CRET?x", "ann:S3CRET/x"])
 def test_a_password_for_the_hub_is_not_shown(tmp_path: Path, user: str):
     for scheme in ("http", "ftp"):
         with pytest.raises(ModelError, match="could not be downloaded") as raised:
-            pulled(tmp_path, {"HF_ENDPOINT": f"{scheme}://{user}@127.0.0.1:9"})
+            pull_weights(tmp_path, {"HF_ENDPOINT": f"{scheme}://{user}@127.0.0.1:9"})
         assert "S3CRET" not in str(raised.value)
 
 
@@ -507,7 +507,7 @@ def test_without_any_network_each_source_says_why(tmp_path: Path):
 
 def test_a_disk_that_is_too_small_is_told_before_anything_is_asked(hub: FakeHub, tmp_path: Path):
     with pytest.raises(UsageError, match=r"the disk is too full: .* needs 67 MB, and 1 MB are free") as caught:
-        pulled(tmp_path, hub.environ, free=lambda folder: 1_000_000)
+        pull_weights(tmp_path, hub.environ, free=lambda folder: 1_000_000)
     assert "TOOLSPEAK_CACHE_FOLDER" in str(caught.value)
     assert hub.asked == []
     assert left(tmp_path) == set()
@@ -544,10 +544,10 @@ def test_a_callback_that_raises_ends_the_pull_and_keeps_what_came(hub: FakeHub, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pulled(tmp_path, hub.environ, on_progress=enough)
+        pull_weights(tmp_path, hub.environ, on_progress=enough)
     kept = (tmp_path / "small.gguf.partial").stat().st_size
     assert 0 < kept <= len(DATA)
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
 
 
 def test_threads_that_pull_at_once_ask_once(hub: FakeHub, tmp_path: Path):
@@ -562,7 +562,8 @@ def test_threads_that_pull_at_once_ask_once(hub: FakeHub, tmp_path: Path):
 
     paths: list[Path] = []
     threads = [
-        threading.Thread(target=lambda: paths.append(pulled(tmp_path, hub.environ, on_progress=note))) for _ in range(4)
+        threading.Thread(target=lambda: paths.append(pull_weights(tmp_path, hub.environ, on_progress=note)))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -613,7 +614,7 @@ def test_a_pull_that_is_killed_leaves_nothing_that_looks_whole(hub: FakeHub, tmp
     assert left(tmp_path) == {"small.gguf.partial"}
     kept = (tmp_path / "small.gguf.partial").stat().st_size
     hub.most, hub.stalls = None, False
-    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert pull_weights(tmp_path, hub.environ).read_bytes() == DATA
     assert hub.asked[-1] == (f"bytes={kept}-" if kept else None)
 
 

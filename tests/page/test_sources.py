@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.conversing import OPENAI_TOOLS, QUESTION, scripted
-from tests.gateway.hosting import hosted, served
+from tests.gateway.hosting import host_app, serve_model
 from toolspeak import Agent, codec
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.durable import Runs
@@ -212,9 +212,9 @@ def test_a_gateway_is_named_without_a_password(user: str):
 
 
 def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -> None:
-    application = app([served(scripted(), TYPESCRIPT)], AccessRules(key=KEY), watch=True)
+    application = app([serve_model(scripted(), TYPESCRIPT)], AccessRules(key=KEY), watch=True)
     body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}
-    with hosted(application) as url:
+    with host_app(application) as url:
         import httpx
 
         answer = httpx.post(f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"})

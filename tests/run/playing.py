@@ -41,9 +41,9 @@ def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Ou
             assert [event for event in events if not event.kind.endswith("_delta")] == list(stream.outcome.facts)
             return stream.outcome
         case "arun":
-            return awaited(agent.arun(prompt, **options))
+            return run_coroutine(agent.arun(prompt, **options))
         case _:
-            return awaited(_streamed(agent, prompt, options))
+            return run_coroutine(_streamed(agent, prompt, options))
 
 
 async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outcome[Any]:
@@ -53,7 +53,7 @@ async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outco
     return stream.outcome
 
 
-def awaited(work: Coroutine[Any, Any, Any]) -> Any:
+def run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine in an event loop of its own, in which no task may be left behind."""
 
     async def watched() -> Any:
@@ -134,13 +134,13 @@ def sendable(messages: Sequence[Message], toolbox: Toolbox | None = None) -> Non
         json.loads(dump_messages(shown.messages).split("\n")[0], parse_constant=lambda name: 1 / 0)
 
 
-def essence(outcome: Outcome[Any]) -> tuple[Any, ...]:
+def summarize(outcome: Outcome[Any]) -> tuple[Any, ...]:
     """What every face and every dialect must agree on."""
     made = [(each.name, each.arguments, each.output, each.error) for each in outcome.calls]
     return made, outcome.text, outcome.stop_reason
 
 
-def said(outcome: Outcome[Any]) -> str:
+def collect_notes(outcome: Outcome[Any]) -> str:
     """All that the model was told in results and notes."""
     return "\n".join(
         text.text

@@ -14,7 +14,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Message, user
 
-from .playing import FACES, SPOKEN, check, play, said
+from .playing import FACES, SPOKEN, check, collect_notes, play
 
 
 def get_weather(city: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_a_reference_that_leads_nowhere_is_told(case: str):
     code, told = BROKEN[case]
     model = ScriptedModel([says(f"```python\n{code}\n```"), says("Done.")], on_tool_error="tell")
     outcome = play(Agent(model, TOOLS, dialect="python"))
-    assert told in said(outcome)
+    assert told in collect_notes(outcome)
     assert not outcome.calls[1].result.ran
     assert outcome.text == "Done."
 

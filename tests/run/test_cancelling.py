@@ -14,7 +14,7 @@ from toolspeak.tools import tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.events import Fact, RunEnded
 
-from .playing import Clock, awaited, cancel_after, check, left, play, sendable, until, whole
+from .playing import Clock, cancel_after, check, left, play, run_coroutine, sendable, until, whole
 
 
 @tool(effect="read")
@@ -131,7 +131,7 @@ def test_at_every_point_at_which_it_waits(face: str, dialect: str):
     k = 1
     while True:
         facts: list[Fact] = []
-        if not awaited(cancelled_at(k)):
+        if not run_coroutine(cancelled_at(k)):
             break
         if facts[-1].reason == "answered":  # it had ended, and was waiting for nothing but its own tidying up
             whole(facts)
@@ -150,7 +150,7 @@ def test_at_every_step_of_the_event_loop(streamed: bool):
     while True:
         facts.clear()
         run = agent("native", streamed=streamed).arun("Go.", record=facts.append)
-        if not awaited(cancel_after(steps, run)):
+        if not run_coroutine(cancel_after(steps, run)):
             break
         if facts and facts[-1].reason != "answered":
             ended_whole(facts, "cancelled", agent("native"))
@@ -194,7 +194,7 @@ def test_an_async_stream_can_be_cancelled_from_another_thread():
         await asyncio.sleep(20)
 
     clock = Clock()
-    outcome = check(awaited(main()))
+    outcome = check(run_coroutine(main()))
     assert clock() < 10
     assert outcome.stop_reason == "cancelled"
 
@@ -268,7 +268,7 @@ def test_a_stream_that_nobody_began_leaves_nothing():
         await agent("native").astream("Go.", record=facts.append).aclose()
         agent("native").astream("Go.", record=facts.append)
 
-    awaited(main())
+    run_coroutine(main())
     assert facts == []
 
 
@@ -329,7 +329,7 @@ def test_a_tool_in_a_thread_is_left_behind_when_its_run_is_cancelled():
         assert task.cancelled()
         return facts
 
-    facts = awaited(main())
+    facts = run_coroutine(main())
     whole(facts)
     assert THREAD_POOL.stuck == 1
     let_go.set()
@@ -347,5 +347,5 @@ def test_a_timeout_of_the_caller_ends_the_run():
         assert left() == []
 
     clock = Clock()
-    awaited(main())
+    run_coroutine(main())
     assert clock() < 10

@@ -17,7 +17,7 @@ from toolspeak.values.events import Fact
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import user
 
-from .playing import FACES, Agent, awaited, check
+from .playing import FACES, Agent, check, run_coroutine
 
 
 def owner(context: Context[str]) -> str:
@@ -36,13 +36,13 @@ def start(chat: Chat, face: str, prompt: str | None, **options: Any) -> Outcome[
         case "run":
             return chat.run(prompt, **options)
         case "arun":
-            return awaited(chat.arun(prompt, **options))
+            return run_coroutine(chat.arun(prompt, **options))
         case "stream":
             with chat.stream(prompt, **options) as events:
                 list(events)
             return events.outcome
         case _:
-            return awaited(take_all())
+            return run_coroutine(take_all())
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -132,13 +132,13 @@ def resume(runnable: Any, face: str, paused: RunPaused, approved: bool | str = T
         case "run":
             return runnable.resume(paused.facts, approvals=approvals)
         case "arun":
-            return awaited(runnable.aresume(paused.facts, approvals=approvals))
+            return run_coroutine(runnable.aresume(paused.facts, approvals=approvals))
         case "stream":
             with runnable.stream_resume(paused.facts, approvals=approvals) as events:
                 list(events)
             return events.outcome
         case _:
-            return awaited(take_all())
+            return run_coroutine(take_all())
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -17,7 +17,7 @@ from toolspeak.values.events import RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall, system, user
 
-from .playing import FACES, awaited, left, play, said
+from .playing import FACES, collect_notes, left, play, run_coroutine
 
 
 @dataclass
@@ -137,7 +137,7 @@ def test_a_run_can_be_cancelled_while_its_system_prompt_is_written():
         assert task.cancelled()
         assert left() == []
 
-    awaited(main())
+    run_coroutine(main())
 
 
 # The tools
@@ -159,7 +159,7 @@ def test_a_function_chooses_the_tools_of_each_run(choose: Any):
     guest, admin = agent.run("Go.", deps="guest"), agent.run("Go.", deps="admin")
     assert [spec.name for spec in guest.facts[0].tools] == ["find"]
     assert [spec.name for spec in admin.facts[0].tools] == ["find", "delete"]
-    assert "delete" in said(guest)
+    assert "delete" in collect_notes(guest)
     assert guest.calls == ()
     assert admin.calls[0].output == "Oslo is gone"
 

@@ -15,7 +15,7 @@ from toolspeak.values.errors import EndpointDown, RunPaused, UsageError
 from toolspeak.values.events import HandedOver, NestedFact, TurnRestarted, TurnStarted, Usage
 from toolspeak.values.limits import Limits
 
-from .playing import FACES, SPOKEN, awaited, left, play
+from .playing import FACES, SPOKEN, left, play, run_coroutine
 
 DONE = "You paid twice."
 
@@ -179,6 +179,6 @@ def test_cancelled_at_every_step_of_the_event_loop():
         return True
 
     steps = 1
-    while steps < 400 and awaited(cancelled_after(steps)):
+    while steps < 400 and run_coroutine(cancelled_after(steps)):
         steps += 1
     assert steps > 10

@@ -18,7 +18,7 @@ from toolspeak.values.events import TextDelta, ThinkingDelta
 from toolspeak.values.messages import Text
 from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
 
-from .playing import FACES, SPOKEN, Clock, Piecewise, check, play, said
+from .playing import FACES, SPOKEN, Clock, Piecewise, check, collect_notes, play
 
 MADE: list[str] = []
 
@@ -107,8 +107,8 @@ def test_calls_of_every_sort(speech: str, face: str):
 
 def test_a_bad_call_is_told_what_was_wrong():
     outcome = play(Agent(ScriptedModel([speaking(("a", "nte", X), ("b", "note", "{")), says("Done.")]), TOOLS))
-    assert "there is no tool 'nte'. Did you mean note?" in said(outcome)
-    assert "complete JSON object" in said(outcome)
+    assert "there is no tool 'nte'. Did you mean note?" in collect_notes(outcome)
+    assert "complete JSON object" in collect_notes(outcome)
 
 
 def test_calls_that_arrive_interleaved_are_answered_in_their_order():
@@ -173,7 +173,7 @@ def test_a_call_that_is_cut_by_the_limit_of_tokens_is_never_made(face: str):
     outcome = play(Agent(ScriptedModel(script), TOOLS), face)
     assert outcome.stop_reason == "length"
     assert "delete every" not in MADE
-    assert "not complete" in said(outcome)
+    assert "not complete" in collect_notes(outcome)
 
 
 CUT = {
@@ -190,7 +190,7 @@ def test_nor_is_one_in_a_text(dialect: str, face: str):
     outcome = play(Agent(ScriptedModel(script, chunk=4), TOOLS, dialect=dialect), face)
     assert (outcome.stop_reason, MADE) == ("length", [])
     assert [each.arguments for each in outcome.calls] == [{"text": "x"}]
-    assert "cut off" in said(outcome)
+    assert "cut off" in collect_notes(outcome)
 
 
 @pytest.mark.parametrize("dialect", SPOKEN)

@@ -12,7 +12,7 @@ from toolspeak.run import Agent, Outcome
 from toolspeak.run.run import MAX_AGENT_DEPTH
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
-from .playing import FACES, Clock, awaited, check, play
+from .playing import FACES, Clock, check, play, run_coroutine
 
 
 def answering(text: str) -> Agent:
@@ -124,7 +124,7 @@ def test_inside_a_running_event_loop():
         stream = answering("Streamed.").stream("Go.")
         return [answering("Here.").run("Go.").text, len(list(stream)) > 2, stream.outcome.text]
 
-    assert awaited(main()) == ["Here.", True, "Streamed."]
+    assert run_coroutine(main()) == ["Here.", True, "Streamed."]
 
 
 def test_from_many_threads_at_once():
@@ -174,7 +174,7 @@ def test_one_agent_serves_many_runs_at_once():
         return await asyncio.gather(*[agent.arun("Go.") for _ in range(50)])
 
     clock = Clock()
-    assert all(check(outcome).calls[0].output == 4 for outcome in awaited(main()))
+    assert all(check(outcome).calls[0].output == 4 for outcome in run_coroutine(main()))
     assert clock() < 15
 
 
@@ -191,4 +191,4 @@ def test_a_forked_child_runs_on_its_own():
 def test_event_loops_may_come_and_go():
     agent = calling(in_thread(answering("Inside.")))
     for _ in range(5):
-        assert awaited(agent.arun("Go.")).text == "Done."
+        assert run_coroutine(agent.arun("Go.")).text == "Done."

@@ -19,7 +19,7 @@ from toolspeak.tools import tool
 from toolspeak.values.errors import OutputMissing, ProviderError, UsageError
 from toolspeak.values.limits import Limits
 
-from .playing import FACES, SPOKEN, check, play, said
+from .playing import FACES, SPOKEN, check, collect_notes, play
 
 
 class Colour(Enum):
@@ -161,7 +161,7 @@ def test_an_answer_beside_a_call_that_failed_is_not_taken(other: tuple[str, dict
     assert outcome.output == OSLO
     refused = [made for made in outcome.calls if made.error and made.error.startswith(REFUSED)]
     assert [made.name for made in refused] == ["final_answer"]
-    assert REFUSED in said(outcome)
+    assert REFUSED in collect_notes(outcome)
 
 
 def test_an_answer_beside_a_call_that_was_not_allowed_is_not_taken():
@@ -196,8 +196,8 @@ def test_what_does_not_fit_is_asked_for_again(dialect: str):
     ]
     outcome = play(Agent(ScriptedModel(script), dialect=dialect), output=Place)
     assert outcome.output == OSLO
-    assert "greater than 0" in said(outcome)
-    assert "people: missing" in said(outcome)
+    assert "greater than 0" in collect_notes(outcome)
+    assert "people: missing" in collect_notes(outcome)
 
 
 @pytest.mark.parametrize("dialect", SPOKEN)

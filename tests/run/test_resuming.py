@@ -22,7 +22,7 @@ from toolspeak.values.events import ApprovalNeeded, CallReady, Fact, RunResumed,
 from toolspeak.values.limits import Limits
 
 from . import pausing
-from .playing import FACES, awaited, check, essence, play, sendable
+from .playing import FACES, check, play, run_coroutine, sendable, summarize
 
 MADE: Counter[tuple[str, str]] = Counter()
 """How often each function was really entered."""
@@ -159,7 +159,7 @@ def keys(facts: Sequence[Fact], kind: type[ToolStarted] | type[ToolFinished]) ->
     return {(said[each].name, json.dumps(said[each].arguments, default=repr)) for each in ids}
 
 
-def counted(outcome: Outcome, before: Outcome) -> Counter[tuple[str, str]]:
+def count_calls(outcome: Outcome, before: Outcome) -> Counter[tuple[str, str]]:
     """How often each call was really made, named as `keys` names them."""
     named = {}
     for fact in (*before.facts, *outcome.facts):
@@ -178,10 +178,10 @@ def test_a_run_goes_on_from_every_fact(name: str):
     for place in range(1, len(first.facts) + 1):
         facts = load_facts(dump_facts(first.facts[:place]))
         MADE.clear()
-        again = awaited(agent.aresume(facts, **options)) if place % 2 else agent.resume(facts, **options)
+        again = run_coroutine(agent.aresume(facts, **options)) if place % 2 else agent.resume(facts, **options)
         sendable(again.messages, agent.toolbox)
         assert again.facts[: place + 1] == (*facts, RunResumed())
-        times = counted(again, first)
+        times = count_calls(again, first)
         finished, started = keys(facts, ToolFinished), keys(facts, ToolStarted)
         assert max(times.values(), default=0) <= 1
         assert not {key for key in times if key in finished}, "a finished call was made again"
@@ -196,7 +196,7 @@ def ended_the_same(again: Outcome, first: Outcome, in_flight: set[tuple[str, str
     unknown = {each.name for each in again.calls if each.error == EFFECT_UNKNOWN}
     assert unknown == {name for name, _ in in_flight}
     if not in_flight:
-        assert essence(again) == essence(first)
+        assert summarize(again) == summarize(first)
         assert [message.parts for message in again.messages] == [message.parts for message in first.messages]
 
 
@@ -211,7 +211,7 @@ def test_a_run_that_was_resumed_goes_on_from_every_fact(name: str):
             MADE.clear()
             again = agent.resume(facts, **options)
             finished = keys(facts, ToolFinished)
-            assert not {key for key in counted(again, first) if key in finished}, "a finished call was made again"
+            assert not {key for key in count_calls(again, first) if key in finished}, "a finished call was made again"
             sendable(again.messages, agent.toolbox)
             assert (again.text, again.stop_reason) == (first.text, first.stop_reason)
 
@@ -250,7 +250,7 @@ def test_a_run_that_has_ended_stays_as_it_is():
     agent, _ = agent_of([calls(*made("send a")), says("Done.")], {})
     first = agent.run("Go.")
     MADE.clear()
-    assert essence(agent.resume(first.facts)) == essence(first)
+    assert summarize(agent.resume(first.facts)) == summarize(first)
     assert not MADE
 
 
@@ -318,14 +318,14 @@ def test_all_ways_to_resume_come_to_the_same(face: str):
         case "resume":
             outcome = agent.resume(facts, **options)
         case "aresume":
-            outcome = awaited(agent.aresume(facts, **options))
+            outcome = run_coroutine(agent.aresume(facts, **options))
         case "stream_resume":
             with agent.stream_resume(facts, **options) as events:
                 new = list(events)
             assert [event for event in new if not event.kind.endswith("_delta")] == recorded
             outcome = events.outcome
         case _:
-            outcome = awaited(take_all())
+            outcome = run_coroutine(take_all())
     assert outcome.facts == (*facts, *recorded)
     assert recorded[0] == RunResumed()
     assert outcome.output == Answer(words=["c"])
@@ -412,13 +412,13 @@ def resume_by(runnable: Agent | Chat, face: str, facts: Sequence[Fact], **option
         case "run":
             return runnable.resume(facts, **options)
         case "arun":
-            return awaited(runnable.aresume(facts, **options))
+            return run_coroutine(runnable.aresume(facts, **options))
         case "stream":
             with runnable.stream_resume(facts, **options) as events:
                 list(events)
             return events.outcome
         case _:
-            return awaited(take_all())
+            return run_coroutine(take_all())
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -12,7 +12,7 @@ from toolspeak.tools import Toolbox, tool
 from toolspeak.values.events import TurnStarted, Usage
 from toolspeak.values.limits import Limits
 
-from .playing import FACES, SPOKEN, essence, play, said
+from .playing import FACES, SPOKEN, collect_notes, play, summarize
 
 
 def get_weather(city: str) -> dict[str, Any]:
@@ -222,9 +222,9 @@ def test_every_face_comes_to_the_same(name: str, dialect: str, chunk: int | None
     assert [each.name for each in first.calls] == scenario.names
     assert (first.text, first.stop_reason) == (scenario.text, scenario.reason)
     assert sum(isinstance(fact, TurnStarted) for fact in first.facts) == scenario.turns
-    assert scenario.note in said(first)
+    assert scenario.note in collect_notes(first)
     for outcome in outcomes[1:]:
-        assert essence(outcome) == essence(first)
+        assert summarize(outcome) == summarize(first)
         assert outcome.messages == first.messages
 
 
@@ -232,7 +232,7 @@ def test_every_face_comes_to_the_same(name: str, dialect: str, chunk: int | None
 def test_every_dialect_comes_to_the_same(scenario: Scenario):
     model = ScriptedModel(scenario.script)
     outcomes = [play(Agent(model, TOOLS, dialect=dialect, **scenario.options)) for dialect in scenario.spoken]
-    assert all(essence(outcome) == essence(outcomes[0]) for outcome in outcomes)
+    assert all(summarize(outcome) == summarize(outcomes[0]) for outcome in outcomes)
 
 
 def test_no_more_than_one_call_a_turn_even_if_the_model_makes_more():
@@ -249,7 +249,7 @@ def test_no_more_than_one_call_a_turn_even_if_the_model_makes_more():
             assert [each.arguments for each in ran] == [{"city": "Paris"}]
             if dialect == "native":  # what was said stays; in a text nothing is read after the first call
                 assert len(outcome.calls) == 3
-                assert "make only one call" in said(outcome)
+                assert "make only one call" in collect_notes(outcome)
             else:
                 assert len(outcome.calls) == 1
                 turn = next(fact for fact in outcome.facts if fact.kind == "turn_ended")

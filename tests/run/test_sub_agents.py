@@ -32,7 +32,7 @@ from toolspeak.values.events import (
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
 
-from .playing import FACES, awaited, cancel_after, check, left, play, whole
+from .playing import FACES, cancel_after, check, left, play, run_coroutine, whole
 from .test_cancelling import CancelledAt
 
 DONE = "Everything is done."
@@ -119,7 +119,7 @@ def test_a_function_gives_the_tool_its_parameters_and_writes_the_prompt():
 
 def test_called_from_python_it_runs_the_agent():
     made = Agent(ScriptedModel([says("Inside.")])).as_tool("inner", "Answers.")
-    assert awaited(made("Go.")) == "Inside."
+    assert run_coroutine(made("Go.")) == "Inside."
 
 
 def test_it_has_the_deps_of_the_outer_run():
@@ -362,7 +362,7 @@ def test_cancelled_at_every_point_at_which_it_waits():
     k = 1
     while True:
         facts: list[Fact] = []
-        if not awaited(cancelled_at(k)):
+        if not run_coroutine(cancelled_at(k)):
             break
         finished_whole(facts, nest(3))
         k += 1
@@ -375,7 +375,7 @@ def test_cancelled_at_every_step_of_the_event_loop():
     steps = 1
     while True:
         facts.clear()
-        if not awaited(cancel_after(steps, nest(3).arun("Go.", record=facts.append))):
+        if not run_coroutine(cancel_after(steps, nest(3).arun("Go.", record=facts.append))):
             break
         if facts:
             finished_whole(facts, nest(3))

@@ -23,7 +23,7 @@ from toolspeak.values.errors import ToolError, UsageError
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Text
 
-from .playing import FACES, Clock, check, play, said, until
+from .playing import FACES, Clock, check, collect_notes, play, until
 
 RELEASED = threading.Event()
 """Lets go of the threads that hang, at the end of a test."""
@@ -193,8 +193,8 @@ RETURNED: dict[str, tuple[Callable[[], Any], str]] = {
 def test_a_tool_that_returns_something_odd(fault: str, sort: str):
     function, told = RETURNED[fault]
     outcome = run_with(both_ways(function)[sort == "coroutine"], "arun")
-    assert told in said(outcome)
-    assert len(said(outcome)) < 70_000
+    assert told in collect_notes(outcome)
+    assert len(collect_notes(outcome)) < 70_000
 
 
 def test_a_generator_function_is_read_to_its_end():
@@ -278,7 +278,7 @@ def test_the_model_is_shown_a_part_and_references_read_the_whole():
     model = ScriptedModel([says('```python\np = page()\ncount(p["head"])\ncount(p["last"])\n```'), says("Done.")])
     outcome = play(Agent(model, [page, count], dialect="python"))
     assert [each.output for each in outcome.calls][1:] == [500, 7]
-    shown = said(outcome).split("\n")
+    shown = collect_notes(outcome).split("\n")
     assert len(shown[0]) == 50
     assert shown[1].startswith("… (cut: 50 of ")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cases import each_case
-from tests.run.playing import Piecewise, essence, play, said
+from tests.run.playing import Piecewise, collect_notes, play, summarize
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
 from toolspeak.models import Request
@@ -49,8 +49,8 @@ def test_a_recorded_run_is_played_again(name: str, dialect: str):
     assert same(model_only.facts) == same(recorded.facts)
 
     tools_only = run(ScriptedModel(scenario.script), replay(recorded.facts).tools, **options)
-    assert essence(tools_only) == essence(recorded)
-    assert said(tools_only) == said(recorded)
+    assert summarize(tools_only) == summarize(recorded)
+    assert collect_notes(tools_only) == collect_notes(recorded)
 
 
 @pytest.mark.parametrize("other", ["native", "json", "typescript", "python"])
@@ -59,7 +59,7 @@ def test_in_another_dialect(dialect: str, other: str):
     scenario = SCENARIOS["research within five iterations"]
     recorded = run(ScriptedModel(scenario.script), TOOLS, dialect=dialect, **scenario.options)
     again = replay(recorded)
-    assert essence(run(again.model, again.tools, dialect=other, **scenario.options)) == essence(recorded)
+    assert summarize(run(again.model, again.tools, dialect=other, **scenario.options)) == summarize(recorded)
 
 
 def test_from_a_file(tmp_path: Path):
