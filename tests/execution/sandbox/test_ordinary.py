@@ -302,6 +302,14 @@ def test_the_last_expression_is_the_value(code: str, shown: str | None):
 
 
 @needs_monty
+def test_code_that_evaluates_bad_syntax_runs_once():
+    done = run_code("print(1)\neval('(')", mode="monty")
+
+    assert done.stdout == "1\n"
+    assert "SyntaxError" in str(done.error)
+
+
+@needs_monty
 def test_a_traceback_shows_the_code_as_it_was_written():
     done = run_code("x = 0\n1 / x + 2", mode="monty")
 

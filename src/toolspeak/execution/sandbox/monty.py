@@ -65,8 +65,7 @@ def __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, host):
     join = chain.from_iterable
 
     # `left` holds what may still be packed; `each` is what a value counts beside its text.
-    def pack(values, left, each, depth):
-        packed = []
+    def pack(values, left, each, depth, packed):
         rest = left[0]
         for value in values:
             if rest < 0:
@@ -82,7 +81,7 @@ def __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, host):
                     if -huge < value < huge:
                         rest -= len(repr(value))
                     else:
-                        value = ['huge', []]
+                        value = ['huge']
             elif kind in constant:
                 pass
             elif kind in measured:
@@ -90,15 +89,16 @@ def __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, host):
             else:
                 left[0] = rest
                 if kind in simple:
-                    value = [simple[kind], pack(value, left, each, depth - 1) if depth > 0 else []]
+                    value = pack(value if depth else (), left, each, depth - 1, [simple[kind]])
                 elif isinstance(value, dict):
-                    value = ['dict', pack(join(value.items()), left, each, depth - 1) if depth > 0 else []]
+                    value = pack(join(value.items()) if depth else (), left, each, depth - 1, ['dict'])
                 elif isinstance(value, tuple):
                     named = join(zip(getattr(value, '_fields', None) or [''] * len(value), value))
-                    name = pack([kind.__name__], left, each, 0)
-                    value = ['named', pack(named, left, each, depth - 1) if depth > 0 else [], name]
+                    start = pack([kind.__name__], left, each, 0, ['named'])
+                    value = pack(named if depth else (), left, each, depth - 1, start)
                 else:
-                    value = ['other', [], pack([repr(value), str(value)] if each > 1 else [repr(value)], left, each, 0)]
+                    texts = [repr(value), str(value)] if each > 1 else [repr(value)]
+                    value = pack(texts, left, each, 0, ['other'])
                 rest = left[0]
             packed.append(value)
         left[0] = rest
@@ -107,14 +107,14 @@ def __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, host):
     def bind(name):
         def call(*args, **kwargs):
             left = [TRANSFER]
-            packed = pack(args, left, VALUE_BYTES, MAX_PACKED_DEPTH)
-            named = pack(join(kwargs.items()), left, VALUE_BYTES, MAX_PACKED_DEPTH) if kwargs else []
+            packed = pack(args, left, VALUE_BYTES, MAX_PACKED_DEPTH, [])
+            named = pack(join(kwargs.items()), left, VALUE_BYTES, MAX_PACKED_DEPTH, []) if kwargs else []
             return host(name, packed, named, left[0] < 0)
         return call
 
     def show(value):
         if value is not None:
-            host(None, pack([value], [OUTPUT], 1, MAX_DEPTH), [], False)
+            host(None, pack([value], [OUTPUT], 1, MAX_DEPTH, []), [], False)
 
     return bind, show
 __bind, __show = __bridge(type, isinstance, getattr, len, str, repr, tuple, dict, zip, __host)
@@ -253,7 +253,7 @@ def wrap_last_statement(code: str) -> str | None:
 
     The code is read once, and not parsed: the parser of the host may take long for what a stranger wrote.
     """
-    code = code.rstrip().removesuffix(";")
+    code = code.removeprefix("\ufeff").rstrip().removesuffix(";")
     start = position = depth = 0
     is_simple = True  # no colon was found that could begin the body of an `if` or `for` in the same line
     while (token := _TOKEN.search(code, position)) is not None:
@@ -358,8 +358,8 @@ class MontyProgram:
             try:
                 return session.feed_start(wrapped, print_callback=self._printed)
             except self._monty.MontySyntaxError as error:
-                if any(frame.filename != "<python-input-1>" for frame in error.traceback()):
-                    raise  # from code that the code ran
+                if any(frame.function_name is not None for frame in error.traceback()):
+                    raise  # the code ran, and evaluated a text
         return session.feed_start(self._code, print_callback=self._printed)
 
     def resume(self, value: Any) -> ProgramCall | CodeResult:
@@ -432,9 +432,12 @@ def unpack(packed: Any) -> Any:
     """Return the value that BRIDGE packed."""
     if not isinstance(packed, list):
         return packed
-    kind, items, *texts = cast("list[Any]", [*packed, []][:3])
-    name, text = [*texts[0], "", ""][:2]
-    return Packed(kind=kind, name=name, text=text, items=tuple(map(unpack, items)))
+    kind, *rest = cast("list[Any]", packed)
+    if kind == "other":
+        name, text = [*rest, "", ""][:2]  # where the text is cut, the second is missing
+        return Packed(kind=kind, name=name, text=text)
+    name = rest.pop(0) if kind == "named" and rest else ""
+    return Packed(kind=kind, name=name, items=tuple(map(unpack, rest)))
 
 
 def _pair(packed: list[Any]) -> dict[str, Any]:
