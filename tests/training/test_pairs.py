@@ -359,7 +359,7 @@ def test_pairs_need_no_other_packages(tmp_path: Path):
 
 
 def test_make_installs_nothing_for_them(tmp_path: Path):
-    command = ["make", "-n", "adapter-data", f"VENV={tmp_path}", "PYTHON=python3", "OUT=out"]
+    command = ["make", "--no-print-directory", "-n", "adapter-data", f"VENV={tmp_path}", "PYTHON=python3", "OUT=out"]
     planned = subprocess.run(command, cwd=TRAINING.parent, capture_output=True, text=True, check=True).stdout
     assert planned.startswith("PYTHONPATH=src python3 training pairs out")
     assert "pip" not in planned

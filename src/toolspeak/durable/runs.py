@@ -5,6 +5,7 @@ fact.
 """
 
 import asyncio
+import builtins
 import hashlib
 import json
 import secrets
@@ -393,7 +394,7 @@ class Runs:
         data: Mapping[str, Any] | None = None,
         limit: int = 100,
         before: int = 0,
-    ) -> list[RunRow]:
+    ) -> "builtins.list[RunRow]":
         """Return runs, those that were started last first; see `JournalSession.list_runs`.
 
         `data` are texts, numbers and booleans with which the runs were started: `data={"tenant": "acme"}`.
@@ -452,7 +453,7 @@ class Runs:
         data: Mapping[str, Any] | None = None,
         limit: int = 100,
         before: int = 0,
-    ) -> "list[RunRow]":
+    ) -> "builtins.list[RunRow]":
         """Return runs, those that were started last first; see `list`."""
         return portal.call(self.list(statuses=statuses, agent=agent, chat=chat, data=data, limit=limit, before=before))
 
