@@ -558,7 +558,7 @@ class _UnknownParts(ast.NodeTransformer):
 def evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
     """Return the value of an expression of the code; None if only a call would tell."""
     try:
-        return eval(compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval"), dict(names))  # noqa: S307
+        return eval(compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval"), dict(names))  # noqa: S307 (a constant expression of the project itself)
     except Exception:
         if not isinstance(node, ast.JoinedStr):
             return None

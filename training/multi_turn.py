@@ -272,7 +272,7 @@ def play_runs(options: argparse.Namespace) -> None:
         chosen, ends = settings["runs"][name], time.time() + options.seconds
         conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
         with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
-            ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023
+            ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023 (called within the loop)
             write_rows(options.folder / f"multi-turn-{name}.jsonl.gz", (each.to_row() for each in ended))
         print(f"{name}: {len(conversations)} conversations have ended", flush=True)
 

@@ -274,7 +274,7 @@ def list_endless(items: Any, *, is_last: bool) -> Iterator[bool]:
 
 @each_case("pattern", list_patterns())
 def test_only_the_last_part_of_a_pattern_repeats_without_a_limit(pattern: re.Pattern[str]):
-    parsed = re._parser.parse(pattern.pattern, pattern.flags)  # type: ignore[attr-defined]
+    parsed = re._parser.parse(pattern.pattern, pattern.flags)  # type: ignore[attr-defined]  # it is private to re
     assert not any(list_endless(parsed, is_last=True))
 
 

@@ -311,5 +311,5 @@ def test_a_call_with_wrong_arguments_asks_nobody():
 
 def test_what_cannot_be_an_approval_is_refused():
     with pytest.raises(UsageError, match="approve is True, False or a function of a call, not 'yes'"):
-        tool(approve="yes")(pay_out)  # type: ignore[arg-type]
+        tool(approve="yes")(pay_out)  # type: ignore[arg-type]  # wrong on purpose
     assert Tool(Tool(pay_out, approve=is_large), name="other").approval_rule is is_large

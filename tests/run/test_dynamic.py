@@ -327,7 +327,7 @@ def test_an_agent_is_replaced_in_part():
     assert outcome.messages[0].text == "Be short."
     assert (agent.limits.turns, other.limits.turns) == (3, 2)
     with pytest.raises(TypeError, match="banana"):
-        agent.replace(banana=1)  # type: ignore[call-arg]
+        agent.replace(banana=1)  # type: ignore[call-arg]  # wrong on purpose
 
 
 def test_an_agent_is_overridden_for_a_while():
@@ -370,4 +370,4 @@ def test_a_run_has_an_approver_of_its_own():
         agent.run("Go.")
     assert agent.resume(paused.value.facts, approve=approve).text == "Done."
     with pytest.raises(UsageError, match="approve"):
-        agent.run("Go.", approve=True)  # type: ignore[arg-type]
+        agent.run("Go.", approve=True)  # type: ignore[arg-type]  # wrong on purpose

@@ -560,4 +560,4 @@ def test_a_mistake_in_a_tool_of_an_inner_agent_ends_the_outer_run():
 
 def test_another_choice_is_refused():
     with pytest.raises(UsageError, match="on_tool_error is 'tell' or 'raise', not 'ignore'"):
-        Agent(ScriptedModel([]), on_tool_error="ignore")  # type: ignore[arg-type]
+        Agent(ScriptedModel([]), on_tool_error="ignore")  # type: ignore[arg-type]  # wrong on purpose

@@ -107,13 +107,13 @@ def test_whatever_a_tool_file_runs_is_listed(project: tuple[dict[str, str], bool
     def listed() -> Listing:
         return list_code([str(folder / next(iter(texts)))], "here", project=folder)
 
-    sys.files_that_ran = []  # type: ignore[attr-defined]
+    sys.files_that_ran = []  # type: ignore[attr-defined]  # shared with the tools
     listing, path = listed(), [*sys.path]
     try:
         discover_listed(str(folder / next(iter(texts))), listing)
     finally:
         sys.path[:] = path
-    ran = {os.path.realpath(each) for each in sys.files_that_ran}  # type: ignore[attr-defined]
+    ran = {os.path.realpath(each) for each in sys.files_that_ran}  # type: ignore[attr-defined]  # see above
     assert ran
     assert ran <= real(listing)
     before = listing.fingerprint()

@@ -86,7 +86,23 @@ def check_message(size: int, values: int) -> None:
         raise MessageTooLarge(f"it sent a message of more than {MAX_MESSAGE_VALUES:,} values")
 
 
-class _BoundedWriter:
+class _StreamEnd:
+    """One of the two streams of a transport, which the SDK closes."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+
+class _BoundedWriter(_StreamEnd):
     """The stream that the SDK writes messages to. It knows how many wait until the server reads them.
 
     Attributes:
@@ -94,7 +110,7 @@ class _BoundedWriter:
     """
 
     def __init__(self, stream: Any, failure: ServerFailure, timeout: float) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._failure = failure
         self._timeout = timeout
         self._has_room = asyncio.Event()
@@ -120,21 +136,12 @@ class _BoundedWriter:
         """Wait until fewer messages than the limit wait for the server."""
         await self._has_room.wait()
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.aclose()
-
-
-class _BoundedReader:
+class _BoundedReader(_StreamEnd):
     """The stream that the SDK reads messages from. Each request in it costs an answer, which has to be kept."""
 
     def __init__(self, stream: Any, writer: _BoundedWriter) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._writer = writer
 
     @property
@@ -162,15 +169,6 @@ class _BoundedReader:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.aclose()
 
 
 def bound_streams(streams: Any, failure: ServerFailure, timeout: float) -> tuple[_BoundedReader, _BoundedWriter]:

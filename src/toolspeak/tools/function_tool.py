@@ -287,7 +287,7 @@ if TYPE_CHECKING:
         for a list of objects.
         """
 
-        __call__: F_co  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleUnannotatedOverride]
+        __call__: F_co  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleUnannotatedOverride] (as typed)
 
 
 @overload
