@@ -114,10 +114,10 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
-# It needs the source of toolspeak and no other package, so that nothing is installed for it.
+# With files of yours it needs the source of toolspeak and no other package, otherwise pydantic too.
 adapter-data: OUT ?= training/out
-adapter-data: ## write what an adapter is trained on and measured with, to OUT; QUESTIONS=… MEASURE=… take files of yours
-	PYTHONPATH=src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+adapter-data: ## write what an adapter is trained on and measured with, to OUT; EPOCHS=4,5 takes some epochs, QUESTIONS=… MEASURE=… files of yours
+	PYTHONPATH=src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
 	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
 	@echo 'then here: toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 

@@ -3,6 +3,8 @@
     python scripts/house.py
 
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
+The last reasons: schedules, waits, signals, webhooks and leases of durable runs; resources of MCP servers;
+help for models that are lost; results that are too long to show; in training/, 18 worlds for conversations.
 """
 
 import ast
@@ -15,14 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 335,
-    "lines of Python in the package": 78_000,
+    "Python files in the package": 341,
+    "lines of Python in the package": 83_800,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 4_950,
+    "lines of Python in training/": 10_950,
 }
 
 

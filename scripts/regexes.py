@@ -38,8 +38,11 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 ALLOWED = {
     "dialects/tool_index.py:_WORD": "what its first form leaves, its third takes: a run of capitals is read once",
+    "gateway/errors.py:_QUOTED_VALUE": "a value always matches: it ends at a quote or at the end of the message",
     "gateway/guard.py:_JSON_MARK": "a string always matches: it ends at a quote or at the end of the text",
     "gateway/passthrough.py:_CHANGING_VALUE": "searched in lines of at most MAX_VOLATILE_CHARS",
+    "lab/claims.py:_BEFORE_NAME": "an answer has at most MAX_ANSWER_CHARS",
+    "lab/claims.py:_DATE_OR_NUMBER": "an answer has at most MAX_ANSWER_CHARS",
     "page/key_forms.py:ADDRESS": "a user and a password have at most 256 characters each",
     "settings/server_targets.py:VARIABLE": "a default has at most 1,000 characters",
     "wire/errors.py:_HTML_MARKUP": "a tag is looked for up to the next of its kind",

@@ -12,8 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
+from tests.gateway.hosting import host_app, until
 from tests.lab.test_field import find_problems
 from tests.pages import is_like
 from toolspeak import discover
@@ -105,6 +107,93 @@ def test_the_coding_agent_prints_what_it_shows(tmp_path, capsys, monkeypatch):
     assert is_like(shown_by(module), printed), printed
 
 
+def test_the_served_example_says_which_tools_only_read():
+    specs = discover(EXAMPLES / "mcp_approval.py").specs
+    assert {spec.name: spec.effect for spec in specs} == {"list_notes": "read", "delete_note": "once"}
+
+
+@pytest.mark.slow
+def test_the_agent_with_a_server_prints_what_it_shows(capsys, monkeypatch):
+    script = [
+        calls(("list_notes", {})),
+        calls(("delete_note", {"name": "wages"})),
+        says("There are two notes, and both are still there."),
+    ]
+    module = load("mcp_approval")
+    monkeypatch.setattr("builtins.input", lambda prompt: print(f"{prompt}n") or "n")
+    module.main(ScriptedModel(script, name="local"))
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert is_like(shown_by(module), printed), printed
+
+
+def test_the_workflow_of_tenants_prints_what_it_shows(tmp_path, capsys):
+    module = load("tenants")
+    module.main(str(tmp_path))
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert is_like(shown_by(module), printed), printed
+
+
+PAYMENTS = [
+    calls(("list_unpaid", {})),
+    calls(("pay", {"number": 1}), ("pay", {"number": 2}), ("pay", {"number": 3})),
+    says("Invoice 1 is paid, invoice 2 was not allowed, and there was nothing to pay for invoice 3."),
+]
+
+
+def test_the_invoice_assistant_prints_what_it_shows(capsys, monkeypatch):
+    module = load("invoices")
+    monkeypatch.setattr("builtins.input", lambda prompt: print(f"{prompt}n") or "n")
+    module.main(ScriptedModel(PAYMENTS, name="local"))
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert is_like(shown_by(module), printed), printed
+
+
+def test_the_invoice_assistant_pays_what_is_allowed(capsys, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda prompt: "y")
+    load("invoices").main(ScriptedModel([calls(("pay", {"numbr": 2})), *PAYMENTS[1:]], name="local"))
+    printed = capsys.readouterr().out
+    assert "pay({'number': 2}) → paid 480 euros to Roof & Son" in printed
+    assert printed.endswith("Still unpaid:\n")
+
+
+def answer_by_orders(request):
+    """An answer that holds what the model was shown last: the orders of the user, and how often the user has asked."""
+    asked = sum(message.role == "user" for message in request.shown.messages)
+    orders = repr(request.shown.messages[-1])
+    return says("Your teapot is on its way." if "teapot" in orders else f"Cups, {asked}.")
+
+
+def test_the_chat_service_keeps_the_chats_of_users_apart(tmp_path):
+    module = load("chat_service")
+    ada, bob = ({"authorization": f"Bearer {name}-secret"} for name in ("ada", "bob"))
+    for asked in (1, 2):  # the second time in a new process, so to speak
+        script = [calls(("list_orders", {})), answer_by_orders] * 2
+        application = module.build_app(ScriptedModel(script), str(tmp_path / "chats.db"))
+        with host_app(application) as url, httpx.Client(base_url=url) as client:
+            question = {"prompt": "Where is my order?"}
+            answer = client.post("/chat", json=question, headers=ada)
+            assert answer.text in module.__doc__
+            if asked == 1:
+                assert client.get("/chat", headers=ada).text in module.__doc__
+            assert client.post("/chat", json=question, headers=bob).text == f"Cups, {asked}."
+            assert "teapot" not in client.get("/chat", headers=bob).text
+            assert len(client.get("/chat", headers=bob).json()) == 2 * asked
+            assert client.get("/chat").status_code == 401
+            assert client.get("/chat", headers={"authorization": "Bearer guessed"}).status_code == 401
+
+
+def test_the_chat_service_keeps_what_was_said_before_a_user_left(tmp_path):
+    model = ScriptedModel([ScriptedReply(text="So far.", lingers=600), says("Welcome back.")])
+    ada, path = {"authorization": "Bearer ada-secret"}, str(tmp_path / "chats.db")
+    with host_app(load("chat_service").build_app(model, path)) as url, httpx.Client(base_url=url) as client:
+        with client.stream("POST", "/chat", json={"prompt": "Hello?"}, headers=ada) as answer:
+            assert next(answer.iter_text()) == "So far."
+        until(lambda: client.get("/chat", headers=ada).json())
+        assert client.post("/chat", json={"prompt": "Again."}, headers=ada).text == "Welcome back."
+        shown = [each["text"] for each in client.get("/chat", headers=ada).json()]
+    assert shown == ["Hello?", "So far.", "Again.", "Welcome back."]
+
+
 def start_durable(folder):
     return subprocess.Popen(
         [sys.executable, str(EXAMPLES / "durable.py"), str(folder), "0.3"], stdout=subprocess.PIPE, text=True
@@ -191,4 +280,13 @@ def find_numbers(lines):
 
 
 def test_every_example_is_played():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SCRIPTS, "coding_agent", "durable", "weather"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {
+        *SCRIPTS,
+        "chat_service",
+        "coding_agent",
+        "durable",
+        "invoices",
+        "mcp_approval",
+        "tenants",
+        "weather",
+    }

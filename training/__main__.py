@@ -1,8 +1,8 @@
 """Trains adapters for the embedded model, and measures them: `python training COMMAND`.
 
-`pairs`, `score` and `beside-gpu` need toolspeak; `train`, `ask` and `play` a GPU with torch, transformers, accelerate
-and gguf. If they are on different machines, copy the folder from the one to the other: what is in it already is not
-done again. The answers that `train` writes are judged by `toolspeak eval --answers`.
+`pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `train`, `ask` and `play` a GPU with torch, transformers,
+accelerate and gguf. If they are on different machines, copy the folder from the one to the other: what is in it already
+is not done again. The answers that `train` writes are judged by `toolspeak eval --answers`.
 """
 
 import argparse
@@ -20,16 +20,20 @@ def build_parser() -> argparse.ArgumentParser:
     pairs = commands.add_parser("pairs", help="write what a model is trained on and measured with")
     train = commands.add_parser("train", help="train adapters, and answer the prompts that measure them")
     ask = commands.add_parser("ask", help="answer prompts of toolspeak eval --prompts-out")
-    play = commands.add_parser("play", help="have the model answer BFCL's conversations of several turns")
+    play = commands.add_parser(
+        "play", help="have the model answer conversations of several turns: BFCL's, or those of the kept worlds"
+    )
     score = commands.add_parser("score", help="judge conversations that were played")
     beside = commands.add_parser("beside-gpu", help="ask llama.cpp here what a GPU was asked, and compare")
+    kept = commands.add_parser("kept", help="compose the suite answers, which is not trained on")
     for each in (train, ask, play):
         each.add_argument("gguf", type=Path, help="the weights of the model")
     for each in (pairs, train, play):
         each.add_argument("folder", type=Path, help="where everything is written")
     for each in (play, score):
-        each.add_argument("--half", choices=("tuned", "reported"), default="reported")
+        each.add_argument("--half", choices=("tuned", "reported", "worlds"), default="reported")
     pairs.add_argument("--questions", type=Path, help="train on the questions of this file alone")
+    pairs.add_argument("--epochs", help="only what is trained on in these epochs, with commas; writing all takes long")
     pairs.add_argument("--measure", type=Path, help="with --questions: measure with the questions of this file")
     train.add_argument("--runs", required=True, help="trainings of settings.toml, with commas")
     ask.add_argument("prompts", type=Path)
@@ -40,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
     play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
     play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
+    kept.add_argument("file", type=Path, help="where it is written: suites/answers.jsonl")
     score.add_argument("files", type=Path, nargs="+")
     beside.add_argument("answers", type=Path, help="the answers of the GPU")
     beside.add_argument("--adapter", required=True, help="the GGUF file of the adapter, or none")
@@ -68,7 +73,7 @@ def main() -> None:
                 if options.questions:
                     make_yours(options.folder, options.questions, options.measure)
                 else:
-                    make_all(options.folder)
+                    make_all(options.folder, [int(each) for each in (options.epochs or "").split(",") if each])
             except UsageError as error:
                 parser.error(str(error))
         case "train":
@@ -92,6 +97,11 @@ def main() -> None:
             from multi_turn import play_runs
 
             play_runs(options)
+        case "kept":
+            from composing.answers import compose_kept
+            from composing.tables import write_lines
+
+            write_lines(options.file, compose_kept(read_settings()["seed"]))
         case "score":
             from multi_turn import print_scores
 

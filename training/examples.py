@@ -4,6 +4,9 @@
 
 A token sees the system message and what precedes it in its own question. Its position is the one that it would have if
 its question followed the system message at once. So a row gives the same losses as its questions alone.
+
+A question may be a whole conversation: after its answer, `following` has what comes next and the next answer, and so
+on.
 """
 
 import random
@@ -24,7 +27,7 @@ SORTED_STEPS = 8  # the rows of so many steps are sorted by length before they a
 
 @dataclass(frozen=True)
 class Row:
-    """The tokens of a group, with what is needed to keep its `count` questions apart.
+    """The tokens of a group, with what is needed to keep its questions apart; `count` is the number of answers.
 
     `labels` are the tokens of the answers, and `IGNORED` elsewhere; `segments` has the number of the question that each
     token belongs to, and `SYSTEM_SEGMENT` for the system message.
@@ -42,14 +45,18 @@ def build_row(group: Mapping[str, Any], tokenizer: Any, end_token: int) -> Row:
     tokens = encode(tokenizer, group["system"])
     start = len(tokens)
     labels, segments, positions = [IGNORED] * start, [SYSTEM_SEGMENT] * start, list(range(start))
+    count = 0
     for number, example in enumerate(group["examples"], SYSTEM_SEGMENT + 1):
-        question, answer = encode(tokenizer, example["rest"]), [*encode(tokenizer, example["target"]), end_token]
-        length = len(question) + len(answer)
-        tokens += question + answer
-        labels += [IGNORED] * len(question) + answer
+        length = 0
+        for part in (example, *example.get("following", ())):
+            question, answer = encode(tokenizer, part["rest"]), [*encode(tokenizer, part["target"]), end_token]
+            tokens += question + answer
+            labels += [IGNORED] * len(question) + answer
+            length += len(question) + len(answer)
+            count += 1
         segments += [number] * length
         positions += range(start, start + length)
-    return Row(tokens, labels, positions, segments, len(group["examples"]))
+    return Row(tokens, labels, positions, segments, count)
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:

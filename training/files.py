@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,11 @@ def read_settings() -> dict[str, Any]:
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     settings["runs"] = {name: settings["defaults"] | run for name, run in settings["runs"].items()}
     return settings
+
+
+def list_epochs(pairs: Mapping[str, Any]) -> Iterable[int]:
+    """Return the epochs that pairs are written for: all, unless some are asked for."""
+    return pairs.get("epochs") or range(pairs["plain_epochs"] + pairs["varied_epochs"])
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

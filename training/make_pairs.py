@@ -10,8 +10,8 @@ line is a group of questions that share a set of tools, shown in one order, in o
 `FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
 before it is trained, and is then trained on these answers of its own (`own_answers.py`).
 
-`FOLDER/prompts.jsonl.gz` has the prompts of the suites `field` and, where the package `bfcl-eval` is installed, `bfcl`,
-as `toolspeak eval --prompts-out` writes them.
+`FOLDER/prompts.jsonl.gz` has the prompts of the suites `field`, `answers` and, where the package `bfcl-eval` is
+installed, `bfcl`, as `toolspeak eval --prompts-out` writes them.
 
 With `--questions FILE --measure FILE` the pairs are those of one file of questions and the prompts those of another,
 and nothing else: this is how a model learns the tools of one program.
@@ -30,12 +30,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from composing import omissions, selections, spoken, topics
+from composing import answers, omissions, selections, spoken, topics
 from composing.tables import write_lines
-from files import rank, read_settings, write_rows
+from files import list_epochs, rank, read_settings, write_rows
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips, write_answer
+from worlds.groups import make_world_groups
 
 from toolspeak.dialects import Shown, dialect
 from toolspeak.lab.files import render_qwen
@@ -43,12 +44,14 @@ from toolspeak.lab.questions import ExpectedCall, Question, Suite
 from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trials import Trial, make_trials
 from toolspeak.models.adapters import QWEN_CODER_CALLS
+from toolspeak.run.output import NAME as OUTPUT_NAME
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Call, Message, ToolCall, assistant, user
 from toolspeak.values.spec import ToolSpec
 
 HERE = Path(__file__).parent
 COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
+    "answers": answers.compose,
     "composed": topics.compose,
     "omissions": omissions.compose,
     "selections": selections.compose,
@@ -140,18 +143,23 @@ def make_groups(
     turns = turns or settings["turns"]
     toolsets = split_toolsets(suite.questions)
     offers = list_toolsets(offering or suite)
-    for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
+    for epoch in list_epochs(settings):
         is_varied = epoch >= settings["plain_epochs"]
         for place, questions in enumerate(toolsets):
             for name in settings["dialects"][(place + epoch) % turns :: turns]:
                 shuffled = rng.sample(questions, len(questions))
                 for group in vary_groups(shuffled, offers, rng) if is_varied else [shuffled]:
                     for start in range(0, len(group), settings["group_size"]):
-                        tools = rng.sample(group[0].tools, len(group[0].tools))
+                        tools = shuffle_tools(group[0].tools, rng)
                         chosen = offer(group[start : start + settings["group_size"]], tools)
                         trials = [Trial(suite=suite, question=each, dialect=name) for each in chosen]
                         prompts = [(render_qwen(trial.render()), trial.question) for trial in trials]
                         yield make_group(prompts, name, epoch, suite.name, questions[0].tools)
+
+
+def shuffle_tools(tools: Sequence[ToolSpec], rng: random.Random) -> list[ToolSpec]:
+    """Return tools in another order; the one that gives a typed answer is the last, as in a run."""
+    return sorted(rng.sample(tools, len(tools)), key=lambda spec: spec.name == OUTPUT_NAME)
 
 
 def offer(questions: Sequence[Question], tools: Sequence[ToolSpec]) -> list[Question]:
@@ -189,9 +197,9 @@ def vary_groups(
         kept = {spec.name for spec in rng.sample(spare, rng.randint(0, len(spare)))} | needed
         yield offer(group, [spec for spec in group[0].tools if spec.name in kept])
     if more := calling[half:]:
-        names = {spec.name for spec in more[0].tools}
+        names = {spec.name for spec in more[0].tools} | {OUTPUT_NAME}
         others = [spec for spec in rng.choice(offers) if spec.name not in names]
-        yield offer(more, [*more[0].tools, *others[: max(0, MAX_TOOLS - len(names))]])
+        yield offer(more, [*more[0].tools, *others[: max(0, MAX_TOOLS - len(more[0].tools))]])
     if unserved:
         tools = unserved[0].tools
         yield offer(unserved, rng.sample(tools, rng.randint(1, len(tools))))
@@ -259,7 +267,8 @@ def list_toolsets(suite: Suite) -> list[tuple[ToolSpec, ...]]:
 
 def draw_measured(dialects: Sequence[str], seed: int) -> Iterator[tuple[str, Trial]]:
     """Yield the questions to measure with, each with the part of the measurement that it belongs to."""
-    for part, suite in (("field", load_suite("field")), ("talk", load_suite(str(HERE / "talk.jsonl")))):
+    parts = ("field", "answers")
+    for part, suite in (*((name, load_suite(name)) for name in parts), ("talk", load_suite(str(HERE / "talk.jsonl")))):
         yield from ((part, trial) for trial in make_trials(suite, dialects))
     if find_spec("bfcl_eval") is not None:
         suite = load_suite("bfcl")
@@ -268,9 +277,10 @@ def draw_measured(dialects: Sequence[str], seed: int) -> Iterator[tuple[str, Tri
             yield "bfcl" if trial.id in sample else "bfcl-rest", trial
 
 
-def make_all(folder: Path) -> None:
-    """Write all files."""
+def make_all(folder: Path, epochs: Sequence[int] | None = None) -> None:
+    """Write all files, or only what is trained on in some epochs."""
     settings = read_settings()
+    settings["pairs"]["epochs"] = epochs
     pairs, seed = settings["pairs"], settings["seed"]
     copy_adapter(folder)
     field = add_plain(load_suite("field-train"), random.Random(seed))
@@ -284,6 +294,7 @@ def make_all(folder: Path) -> None:
     sources.append(make_groups(load_suite(str(HERE / "programs.jsonl")), pairs, random.Random(seed), offering=by_hand))
     sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
     sources.append(make_slip_groups(by_hand, pairs, random.Random(seed)))
+    sources.append(make_world_groups(pairs, seed))
     plain = (each for each in field.questions if each.id.startswith(PLAIN_PREFIX))
     own_prompts = ({"id": each.id, "prompt": render_qwen(Shown(messages=each.messages))} for each in plain)
     write_files(folder, chain.from_iterable(sources), own_prompts, draw_measured(pairs["dialects"], seed))

@@ -18,6 +18,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from files import list_epochs
+
 from toolspeak.dialects import dialect
 from toolspeak.dialects.slim_tools import make_help_tool
 from toolspeak.dialects.tool_index import ToolIndex, is_telling, split_words
@@ -51,7 +53,7 @@ def draw_questions(suite: Suite, settings: Mapping[str, Any], rng: random.Random
     by_category = {name: [each for each in suite.questions if each.category == name] for name in CALLING}
     unserved = [each for each in suite.questions if each.category in {"none", "missing"}]
     refused = [each for each in map(shorten_reply, unserved) if "only" not in each.reply]  # there are other tools
-    for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
+    for epoch in list_epochs(settings):
         count = round(settings["many_tools"] * REFUSED_SHARE)
         in_turn = zip(*(rng.sample(each, len(each)) for each in by_category.values()), strict=False)
         calling = list(chain.from_iterable(in_turn))[: settings["many_tools"] - count]

@@ -6,14 +6,17 @@ compares the state with the one that the right calls lead to, and looks for the 
 results so far. Its classes need `mpmath`, and nothing of it needs its other dependencies. Half of the conversations may
 be tuned on; the other half is reported.
 
+With `--half worlds` the conversations are those of the worlds that nothing is trained on (`worlds/kept.py`), which a
+`Script` of their own runs and judges.
+
 The model answers all conversations at the same time. Each is led by toolspeak's own loop: its
 dialects render the prompt, its readers read the calls, its rules say what a model is told about a call that failed and
 when a run ends. A turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation ends
 there and counts as wrong, as in BFCL.
 
-`FOLDER/multi-turn-NAME.jsonl.gz` then has a line for each conversation, for each run NAME of `settings.toml` that was
-asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training score FILES` judges them. The
-first command needs a GPU, and neither needs anything of toolspeak's dependencies.
+`FOLDER/multi-turn-NAME.jsonl.gz`, or `worlds-NAME.jsonl.gz`, then has a line for each conversation, for each run NAME
+of `settings.toml` that was asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training score
+FILES` judges them. The first command needs a GPU, and neither needs anything of toolspeak's dependencies.
 """
 
 import argparse
@@ -28,6 +31,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from files import read_rows, read_settings, write_rows
+from worlds.engine import Error, write_code
+from worlds.groups import draw_kept
 
 from toolspeak.dialects import dialect
 from toolspeak.lab.bfcl import convert_function, find_package
@@ -52,7 +57,7 @@ from toolspeak.values.spec import ToolSpec
 
 MAX_STEPS = 12  # the most messages of the model in one turn of the user
 
-Half = Literal["tuned", "reported"]
+Half = Literal["tuned", "reported", "worlds"]
 
 ERROR_START = "Error during execution: "  # what BFCL writes before the text of an error that a function raised
 
@@ -72,9 +77,35 @@ class Script:
     truth: tuple[tuple[str, ...], ...]
     row: Mapping[str, Any]
 
+    def tools_at(self, _: int) -> tuple[ToolSpec, ...]:
+        """Return the tools that are there in a turn: always the same."""
+        return self.tools
 
-def load_scripts(half: Half) -> list[Script]:
-    """Load the conversations of a half, in an order that depends on their ids alone."""
+    def start(self) -> Callable[[str, dict[str, Any]], Any]:
+        """Return a function that runs calls on objects of its own, and returns a result, or an `Error`."""
+        name = f"play_{next(_checks)}"
+
+        def run(tool: str, arguments: dict[str, Any]) -> Any:
+            [text] = run_code([write_code(tool, arguments)], self, name)[0]
+            if text.startswith(ERROR_START):
+                return Error(text.removeprefix(ERROR_START))
+            try:  # most functions return a dict, which BFCL writes as JSON
+                found = json.loads(text)
+            except ValueError:
+                found = None
+            return found if isinstance(found, dict) else text
+
+        return run
+
+    def judge(self, steps: Steps) -> list[bool]:
+        """Say of each turn whether it is right."""
+        return judge(self, steps)
+
+
+def load_scripts(half: Half) -> Sequence[Any]:
+    """Load the conversations of a half, in an order that depends on their ids alone, or those of the kept worlds."""
+    if half == "worlds":
+        return draw_kept()
     from bfcl_eval.constants.executable_backend_config import MULTI_TURN_FUNC_DOC_FILE_MAPPING as DOC_FILES
 
     data = find_package() / "data"
@@ -145,16 +176,16 @@ class Conversation:
     turn of the user and message of the model.
     """
 
-    def __init__(self, script: Script, dialect_name: str) -> None:
+    def __init__(self, script: Any, dialect_name: str) -> None:
         self.script = script
         self.dialect = dialect_name
         self.prompt: str | None = None
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
         self.ends: list[StopReason] = []
-        self._name = f"{dialect_name}_{next(_checks)}"
-        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in script.tools}
-        self._state = initial_state(script.tools)
+        self.tools: Sequence[ToolSpec] = script.tools_at(0)
+        self._run_call = script.start()
+        self._state = initial_state(self.tools)
         self._begin_turn()
 
     @property
@@ -179,6 +210,8 @@ class Conversation:
 
     def _begin_turn(self) -> None:
         request = self.script.requests[len(self.steps)]
+        self.tools = self.script.tools_at(len(self.steps))
+        self._checkers = {spec.name: SchemaChecker(spec.name, spec.parameters) for spec in self.tools}
         started = RunStarted(
             run_id="",
             model="",
@@ -187,7 +220,7 @@ class Conversation:
             limits=Limits(turns=MAX_STEPS),
             in_text=dialect(self.dialect).in_text,
         )
-        self._state = reduce(initial_state(self.script.tools), started)
+        self._state = reduce(initial_state(self.tools), started)
         self.steps.append([])
         self.answers.append([])
         self._go_on()
@@ -198,7 +231,7 @@ class Conversation:
             match decide(self._state):
                 case [AskModel() as ask]:
                     shown = dialect(self.dialect).render(
-                        self.script.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
+                        self.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
                     )
                     self.prompt = render_qwen(shown)
                     return
@@ -216,23 +249,18 @@ class Conversation:
                     raise TypeError(f"{self.id}: {actions} is not expected here")
 
     def _run(self, call: ToolCall) -> ToolResult:
-        """Run a call on the objects of the conversation, unless its arguments are refused."""
+        """Run a call, unless its arguments are refused."""
         if call.name not in self._checkers:
             return ToolResult(call_id=call.id, error=f"there is no tool {call.name}", ran=False)
         try:
             arguments = self._checkers[call.name].validate(resolve_references(call.arguments, self._state.results))
         except (InvalidArguments, BrokenReference) as error:
             return ToolResult(call_id=call.id, error=str(error), ran=False)
-        code = f"{call.name}(**{arguments!r})"
-        self.steps[-1][-1].append(code)
-        [text] = run_code([code], self.script, self._name)[0]
-        if text.startswith(ERROR_START):
-            return ToolResult(call_id=call.id, error=text.removeprefix(ERROR_START))
-        try:  # most functions return a dict, which BFCL writes as JSON
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        return ToolResult(call_id=call.id, output=found if isinstance(found, dict) else text)
+        self.steps[-1][-1].append(write_code(call.name, arguments))
+        found = self._run_call(call.name, arguments)
+        if isinstance(found, Error):
+            return ToolResult(call_id=call.id, error=str(found))
+        return ToolResult(call_id=call.id, output=found)
 
 
 Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
@@ -273,7 +301,8 @@ def play_runs(options: argparse.Namespace) -> None:
         conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
         with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
             ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023 (called within the loop)
-            write_rows(options.folder / f"multi-turn-{name}.jsonl.gz", (each.to_row() for each in ended))
+            stem = "worlds" if options.half == "worlds" else "multi-turn"
+            write_rows(options.folder / f"{stem}-{name}.jsonl.gz", (each.to_row() for each in ended))
         print(f"{name}: {len(conversations)} conversations have ended", flush=True)
 
 
@@ -289,17 +318,17 @@ def print_scores(paths: Sequence[Path], half: Half) -> None:
     print("| run | dialect | conversations | right | turns | right | the first turn | ended at the limit |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for path, found in files.items():
-        by_dialect: dict[str, list[tuple[Script, dict[str, Any]]]] = {}
+        by_dialect: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
         for row in found:
             name, _, script_id = row["id"].partition("/")
             if script_id not in unfinished:
                 by_dialect.setdefault(name, []).append((scripts[script_id], row))
         for name, rows in by_dialect.items():
-            marks = [judge(script, row["steps"]) for script, row in rows]
+            marks = [script.judge(row["steps"]) for script, row in rows]
             limited = sum("limit" in row["ends"] for _, row in rows)
             turns, whole, first = list(chain(*marks)), list(map(all, marks)), [each[0] for each in marks]
             cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
-            run = path.name.removeprefix("multi-turn-").removesuffix(".jsonl.gz")
+            run = path.name.removeprefix("multi-turn-").removeprefix("worlds-").removesuffix(".jsonl.gz")
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
 
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from files import list_epochs
+
 from toolspeak.dialects import dialect
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import Question, Suite
@@ -57,7 +59,7 @@ def make_slips(suite: Suite, settings: Mapping[str, Any], rng: random.Random) ->
     after = [each for each in suite.questions if each.messages[-1].role == "tool" and not _has_references(each)]
     failed = [each for each in after if any(not text.startswith(OWN_WORDS) for text in _list_errors(each.messages[-1]))]
     offers = list({id(each.tools): each.tools for each in suite.questions}.values())
-    for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
+    for epoch in list_epochs(settings):
         drawn: list[tuple[Question, Change]] = [
             *((each, slip_call) for each in rng.sample(single, min(len(single), settings["slips"]))),
             *((each, repeat_call) for each in rng.sample(after, min(len(after), settings["slips"] // 3))),

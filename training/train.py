@@ -66,8 +66,10 @@ def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int)
     """Whether a training uses a group in an epoch."""
     if group["epoch"] != epoch or group["dialect"] not in settings["dialects"]:
         return False
+    if group["source"] in settings["once"] and epoch != settings["epochs"][0]:
+        return False
     first_id = f"{group['dialect']}/{group['examples'][0]['id']}"
-    if group["source"] != "slips" and rank(first_id) >= settings["replayed"]:
+    if group["source"] not in settings["whole"] and rank(first_id) >= settings["replayed"]:
         return False
     first, last = settings["share"]
     return first <= group["toolset_rank"] < last if group["source"] == "field-train" else settings["composed"]

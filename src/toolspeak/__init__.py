@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolspeak.run import Stream as Stream
     from toolspeak.run import previous as previous
     from toolspeak.tools import Context as Context
+    from toolspeak.tools import Happened as Happened
     from toolspeak.tools import Tool as Tool
     from toolspeak.tools import Toolbox as Toolbox
     from toolspeak.tools import discover as discover
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "models": "Model RetryPolicy Sampling connect",
     "run": "Agent AsyncStream Chain Chat Stream previous",
-    "tools": "Context Tool Toolbox discover tool",
+    "tools": "Context Happened Tool Toolbox discover tool",
     "values.attachments": "file image",
     "values.errors": (
         "EndpointDown InvalidArguments ModelError OutputMissing ProviderError RateLimited ReplayMiss RunPaused "

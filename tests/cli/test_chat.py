@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 
+from tests.cases import each_case
 from tests.cli.commands import Done, run_command
 from tests.cli.terminal import (
     BACKSPACE,
@@ -33,7 +34,10 @@ from tests.models.server import Server, answers, plays
 from tests.pages import ROOT
 from tests.settings.test_plugins import install
 from toolspeak import codec
-from toolspeak.cli.user_input import _open_history  # pyright: ignore[reportPrivateUsage] (used by a terminal only)
+from toolspeak.cli.user_input import (
+    _open_history,  # pyright: ignore[reportPrivateUsage] (used by a terminal only)
+    split_messages,
+)
 from toolspeak.testing import ScriptedReply, calls, says
 from toolspeak.values.messages import Message
 
@@ -177,8 +181,53 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Serve
         assert screen.wait_for_exit() == 0
 
 
+def test_lines_that_are_ended_during_an_answer_are_sent_after_it(folder: Path, server: Server):
+    script = [ScriptedReply(text="It is cold.", lingers=0.5), says("Warmer."), says("Both."), says("Fine.")]
+    server.plays(plays(script, "native"))
+    with chatting(folder, server, "--dialect", "native") as screen:
+        screen.type(f"How is Oslo?{ENTER}And Paris?{ENTER}")  # the second line is typed before anybody asks for it
+        screen.wait_for("assistant: It is cold")
+        screen.type(f"Compare\\{ENTER}them.{ENTER}And Rom")
+        screen.wait_for("assistant: Both.")
+        screen.wait_for("You: And Rom")
+        lines = [line for line in screen.text.splitlines()[2:] if line and " written · " not in line]
+        assert lines == [
+            "You: How is Oslo?", "assistant: It is cold.", "You: And Paris?", "assistant: Warmer.",
+            "You: Compare", "… them.", "assistant: Both.", "You: And Rom",
+        ]  # fmt: skip
+        screen.type(f"e?{ENTER}")
+        screen.wait_for("Fine.")
+        assert sent_texts(server)[0::2] == ["How is Oslo?", "And Paris?", "Compare\nthem.", "And Rome?"]
+
+
+def test_what_is_typed_ahead_of_a_failure_is_not_sent(folder: Path, server: Server):
+    server.plays(answers(401, {"error": {"message": "no such key"}}))
+    with chatting(folder, server, "--dialect", "native") as screen:
+        screen.type(f"How is Oslo?{ENTER}And Paris?{ENTER}And Rome?{ENTER}")
+        screen.wait_for("no such key")
+        screen.wait_for("You: And Paris?\n… And Rome?")
+        assert len(server.posts) == 1
+
+
+@each_case(
+    "keys, messages, begun",
+    {
+        "nothing": ("", [], ""),
+        "a line without Enter": ("one", [], "one"),
+        "two lines": ("one\rtwo\n", ["one", "two"], ""),
+        "empty lines": ("\r \rone\r\r", ["one"], ""),
+        "keys that edit": ("oneX\x7f\x1b[D\x1bOA\rgone\x15two", ["one"], "two"),
+        "a line that goes on": ("one\\\rtwo\r", ["one\ntwo"], ""),
+        "Alt-Enter": ("one\x1b\rtwo\r", ["one\ntwo"], ""),
+        "a paste": ("\x1b[200~one\rtwo\r\x1b[201~three\r", ["one\ntwo\nthree"], ""),
+    },
+)
+def test_keys_become_messages(keys: str, messages: list[str], begun: str):
+    assert split_messages(keys) == (messages, begun)
+
+
 @pytest.mark.slow
-def test_what_is_typed_during_an_answer_begins_the_next_message(folder: Path, server: Server):
+def test_what_is_typed_before_an_answer_is_stopped_begins_the_next_message(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.reply("How is Oslo?")
@@ -207,9 +256,11 @@ def test_what_is_typed_ahead_approves_no_call(folder: Path, server: Server):
         screen.wait_for("tool: wait")
         screen.type(f"yes{ENTER}")
         screen.reply("n", ALLOW)
-        screen.reply("", "why not? (the model is told; Enter to say nothing)")
-        screen.wait_for("You: yes")
+        screen.wait_for_prompt("why not? (the model is told; Enter to say nothing)")
+        screen.type(f"{ENTER}And now?{ENTER}")  # typed while the first line still waits to be looked at
+        screen.wait_for("You: yes\n… And now?")
         assert "flying" not in screen.text
+        assert len(server.posts) == 2
 
 
 @pytest.mark.slow
@@ -349,9 +400,9 @@ def test_a_narrow_window_loses_no_text(folder: Path, server: Server):
         screen.wait_for_prompt("You:")
         lines = screen.text.splitlines()
         begin = next(number for number, line in enumerate(lines) if line.startswith("assistant:"))
-        assert lines[begin : begin + 11] == [
+        assert lines[begin : begin + 10] == [
             "assistant: A rather", "long answer, with", "Donaudampfschifffahr", "tsgesellschaftskapit", "än and",
-            "https://example.com/", "a/b/c/d.", "", "• one two three four", "  five six", "",
+            "https://example.com/", "a/b/c/d.", "", "• one two three four", "  five six",
         ]  # fmt: skip
         assert 'tool: weather(city="Oslo")' in "".join(lines)
         screen.type("Fly!" + ENTER)
@@ -476,6 +527,28 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
     assert not (folder / "missing").exists()
 
 
+BROKEN = [calls(("weather", {"city": "Bergen"})), says("I do not know.")]
+BUG = "toolspeak: weather failed: KeyError: 'Bergen' (sky.py, line 16)\n"
+
+
+def test_a_bug_in_a_tool_is_a_line_on_standard_error(folder: Path, server: Server):
+    server.plays(plays(BROKEN))
+    done = piped(folder, server, "Bergen?\n", "--tools", "sky.py")
+    assert done.stderr.count(BUG) == 1
+    assert "failed" not in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_bug_in_a_tool_is_a_line_of_the_conversation(folder: Path, server: Server):
+    server.plays(plays(BROKEN))
+    with chatting(folder, server, "--tools", "sky.py") as screen:
+        screen.reply("Bergen?")
+        screen.wait_for("assistant: I do not know.")
+        before, _, after = screen.all_text.partition(BUG)
+        assert "✗ KeyError: 'Bergen'" in before.splitlines()[-1]
+        assert after.startswith("assistant: I do not know.")
+
+
 def test_calls_that_need_approval_are_refused_in_a_pipe(folder: Path, server: Server):
     server.plays(plays([calls(("launch", {"rocket": "A"})), says("Well."), says("Yes what?"), says("Good.")]))
     done = piped(folder, server, "A!\ny\n\n\nno more\n", "--tools", "sky.py")
@@ -528,13 +601,14 @@ def test_a_conversation_shows_what_answers_cost(folder: Path):
     with terminal(folder, "chat", "--model", "paid:m", env=env) as screen:
         screen.wait_for_prompt("You:")
         screen.reply("Hello?")
-        screen.wait_for("cost: $0.0025")
+        screen.wait_for(" · $0.0025")
+        assert re.search(r"^5 tokens written · \d\.\d s · \$0\.0025$", screen.text, re.MULTILINE)
         screen.reply("Again?")
-        screen.wait_for("cost: $0.0005, all answers $0.0030")
+        screen.wait_for(" · $0.0005, all answers $0.0030")
         screen.reply("And again?")
         screen.wait_for("Three.")
         screen.wait_for_prompt("You:")
-        assert screen.text.count("cost:") == 2  # an answer that costs nothing has no such line
+        assert screen.text.count("$") == 3  # an answer that costs nothing has no price
 
 
 @pytest.mark.slow

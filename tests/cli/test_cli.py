@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from tests.cli.commands import Done, run_command
 from toolspeak import InvalidArguments, discover
 from toolspeak.cli.app import app, select_commands
+from toolspeak.cli.options import ConversationOptions, EvalOptions, ServeOptions
 from toolspeak.values.spec import strict_schema
 
 TOOLS = '''
@@ -104,6 +106,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "pkg" / "__init__.py").touch()
     (home / "pkg" / "inner.py").write_text('def inside(x: int = 1) -> int:\n    """Be inside."""\n    return x\n')
     (home / "empty").mkdir()
+    (home / "blank.py").touch()
+    (home / "unusable.py").write_text("def pay(sum):\n    'Pay.'\ndef greet(name: str) -> None: ...\n")
     return home
 
 
@@ -184,6 +188,14 @@ def test_without_a_form_the_tools_are_listed(folder: Path):
     assert "7 tools in sky.py, 3 skipped" in done.stdout
 
 
+def test_the_list_says_which_tools_need_approval(tmp_path: Path):
+    decorators = ("", "@tool(approve=True)\n", "@tool(approve=lambda call: False)\n")
+    texts = [f"{each}def t{number}() -> None:\n    'Act.'\n" for number, each in enumerate(decorators)]
+    (tmp_path / "acts.py").write_text("from toolspeak import tool\n" + "".join(texts))
+    lines = run(tmp_path, "tools", "acts.py").stdout.splitlines()
+    assert lines[0::2][:3] == ["t0  Act.", "t1 (needs approval)  Act.", "t2 (may need approval)  Act."]
+
+
 def test_what_was_skipped_is_listed_with_its_reason(folder: Path):
     done = run(folder, "tools", "sky.py", "--skipped")
     assert done.returncode == 0
@@ -250,6 +262,7 @@ def test_bad_arguments_print_the_very_text_the_model_would_get(folder: Path, nam
 def test_a_tool_that_fails_prints_why_and_exits_with_1(folder: Path, how: str, text: str):
     done = run(folder, "call", "sky.py", "fail", f"how={how}")
     assert (done.returncode, done.stdout) == (1, f"{text}\n")
+    assert (f"\ntoolspeak: fail failed: {text} (sky.py, line " in done.stderr) == (how == "plainly")
     assert "Traceback" not in done.stderr
 
 
@@ -279,6 +292,13 @@ def test_a_result_of_nan_is_printed(folder: Path):
         (["tools", "empty/"], "there is no Python file in the folder empty"),
         (["tools", "sky.py:nobody"], "has no function 'nobody'"),
         (["tools", "sky.py:unhinted"], "cannot be a tool: the parameter 'x' has no type hint"),
+        (
+            ["tools", "unusable.py"],
+            "unusable.py has no function that can be a tool. Skipped: pay (the parameter 'sum' has "
+            "no type hint; write sum: str, for example), greet (it has no docstring to tell a model what it does)",
+        ),
+        (["run", "Hello?", "--tools", "sky.py", "--tools", "unusable.py"], "unusable.py has no function that can be"),
+        (["tools", "blank.py"], "blank.py has no functions; a tool is a function with type hints and a docstring"),
         (["tools", "broken.py"], "broken.py, line 2"),
         (["tools", "broken"], "broken.py, line 2"),
         (["tools", "needs.py"], "No module named 'no_such_module_at_all'"),
@@ -320,6 +340,30 @@ def test_help_is_printed_without_an_error(folder: Path, arguments: list[str]):
     assert done.returncode == 0
     assert "Usage:" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "headings", "excerpt"),
+    [
+        ([], ["Options", "Conversations", "Tools", "Runs", "Models", "Settings"], "  log        List, show and"),
+        (["run"], ["Arguments", "Model", "Tools", "Prompt", "Conversation", "Limits", "Output", "Other options"],
+         "Limits:\n  --max-turns N"),
+        (["serve"], ["Models", "Address and access", "Recording and watching", "Functions and durable runs",
+                     "Other options"], "Models:\n  --model NAME"),
+        (["log"], ["Options", "Commands"], "  search  List the conversations"),
+    ],
+)  # fmt: skip
+def test_help_has_its_commands_and_options_under_headings(command: list[str], headings: list[str], excerpt: str):
+    text = CliRunner().invoke(app, [*command, "--help"]).output
+    assert [line[:-1] for line in text.splitlines() if line.endswith(":") and line[0] != " "] == headings
+    assert excerpt in text
+
+
+@pytest.mark.parametrize("options", [ConversationOptions, EvalOptions, ServeOptions])
+def test_each_option_of_a_command_with_headings_has_one(options: Any):
+    named = [name for names in options.GROUPS.values() for name in names.split()]
+    declared = {each.name for each in fields(options)} - {"prompt", "trust_project", "remembered_tools"}
+    assert sorted(named) == sorted(declared)
 
 
 def test_the_installed_command_works(folder: Path):

@@ -24,15 +24,18 @@ from toolspeak.values.events import (
     CallMalformed,
     CallReady,
     Fact,
+    Guided,
     HandedOver,
     NestedFact,
     RunEnded,
     RunStarted,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    WaitOver,
 )
 from toolspeak.values.messages import Call, Message, ToolCall, ToolResult, assistant, user
 from toolspeak.values.spec import ToolSpec
@@ -83,6 +86,18 @@ def test_a_model_that_was_replaced_is_a_note():
     restarted = TurnRestarted(turn=1, failed="a:m", reason="it is down", model="b:m")
     diagram = build_diagram([TimedFact(fact) for fact in (FACTS[0][1], TurnStarted(turn=1), restarted)])
     assert diagram.arrows[-1].text == "asking b:m, since a:m failed: it is down"
+
+
+def test_a_model_that_is_lost_is_a_note():
+    guided = Guided(cause="failing", step="withheld", tools=("launch",))
+    diagram = build_diagram([TimedFact(fact) for fact in (FACTS[0][1], guided)])
+    assert diagram.arrows[-1].text == "the model failed to call launch and may not call it in the next message"
+
+
+def test_a_call_that_waits_says_so():
+    waits = ToolSuspended(call_id="c1", number=1, signal="go"), WaitOver(call_id="c1", number=1, signal="go")
+    diagram = build_diagram([TimedFact(fact) for fact in (FACTS[0][1], CallReady(call=CALL), *waits)])
+    assert [arrow.text for arrow in diagram.arrows[-2:]] == ["waits for go", "go did not come"]
 
 
 def test_inner_runs_are_drawn_with_the_tools_of_their_agents():

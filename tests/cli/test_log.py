@@ -20,6 +20,7 @@ from tests.cli.commands import Done, run_command
 from tests.cli.terminal import CTRL_D, environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
+from toolspeak.cli.record import read_record
 from toolspeak.durable.log import ConversationStore
 from toolspeak.testing import calls, says
 from toolspeak.values.events import RunStarted
@@ -72,6 +73,104 @@ def test_a_conversation_is_continued_with_its_model_tools_and_system_prompt(fold
     assert toolspeak(folder, "run", "Sure?", "--conversation", entry["id"][:6]).stdout == "Yes.\n"
     assert len(sent(server)) == 8
     assert listed(folder)[0]["prompts"] == 3
+
+
+LAUNCH = [calls(("launch", {"rocket": "V2"})), says("It flies."), says("Far away."), says("Yes.")]
+
+
+def pause(folder: Path, server: Server) -> None:
+    """Let a run end with a call that waits for an approval."""
+    server.plays(plays(LAUNCH))
+    options = ["--tools", "sky.py", "-m", f"{server.url}/v1#scripted", "-s", "Be brief.", "--dialect", "native"]
+    done = toolspeak(folder, "run", "Launch!", *options)
+    assert done.returncode == 4
+
+
+def test_a_call_that_waits_is_decided_where_the_conversation_goes_on(folder: Path, server: Server):
+    pause(folder, server)
+    (entry,) = listed(folder)
+    for command, cure in (
+        (
+            ["run", "Where is it?", "--conversation", entry["id"]],
+            f"toolspeak run --conversation {entry['id'][:8]} --app",
+        ),
+        (["chat", "-c"], "toolspeak run -c --approve once ("),
+    ):
+        again = toolspeak(folder, *command)
+        assert (again.returncode, again.stdout) == (4, "")
+        assert "paused: launch needs approval, and nobody can be asked here" in again.stderr
+        assert cure in again.stderr
+    assert len(server.posts) == 1
+    assert "without --no-log" in toolspeak(folder, "run", "-c", "--no-log", "--approve", "always").stderr
+    record = folder / "record.jsonl"
+    done = toolspeak(folder, "run", "-c", "Where is it?", "--approve", "always", "--record", str(record))
+    assert (done.returncode, done.stdout) == (0, "It flies.\nFar away.\n")
+    assert 'launch(rocket="V2") → V2 is flying' in done.stderr
+    assert [role for role, _ in sent(server)] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert ("tool", "V2 is flying") in sent(server)
+    assert [each.fact.kind for each in read_record(record.read_text(), "")].count("run_started") == 2
+    assert toolspeak(folder, "run", "Sure?", "-c").stdout == "Yes.\n"  # nothing waits any more
+    assert len(sent(server)) == 8
+    (entry,) = listed(folder)
+    assert (entry["prompts"], entry["turns"]) == (3, 4)
+
+
+def test_a_call_whose_tool_is_not_loaded_goes_on_waiting(folder: Path, server: Server):
+    pause(folder, server)
+    change_code(folder / "sky.py")
+    for command in (["run", "-c", "--approve", "always"], ["run", "-c", "--approve", "once"], ["chat", "-c"]):
+        done = toolspeak(folder, *command)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert "paused: what waits needs the tool launch; name it with --tools" in done.stderr
+    assert len(server.posts) == 1
+    done = toolspeak(folder, "run", "-c", "--approve", "always", "--tools", "sky.py")
+    assert (done.returncode, done.stdout) == (0, "It flies.\n")
+    assert ("tool", "V2 is flying") in sent(server)
+
+
+def test_a_call_whose_tool_is_gone_can_be_refused(folder: Path, server: Server):
+    pause(folder, server)
+    (folder / "sky.py").unlink()
+    assert toolspeak(folder, "run", "-c", "--approve", "never").returncode == 0
+    assert "there is no tool 'launch'" in str(sent(server)[-1])
+
+
+@pytest.mark.parametrize("command", ["run", "chat"])
+def test_what_waits_is_allowed_once(folder: Path, server: Server, command: str):
+    pause(folder, server)
+    server.plays(plays([LAUNCH[0], calls(("launch", {"rocket": "V3"})), says("Refused.")]))
+    done = toolspeak(folder, command, "-c", "--approve", "once")
+    assert ("tool", "V2 is flying") in sent(server)
+    assert "V3 is flying" not in done.stdout + done.stderr
+    if command == "run":
+        assert done.returncode == 4
+        assert "paused: launch needs approval" in done.stderr
+        assert "once (always allows this call and all that follow)" in done.stderr
+
+
+def test_a_call_that_waits_is_asked_about_in_a_terminal(folder: Path, server: Server):
+    pause(folder, server)
+    with terminal(folder, "run", "-c") as screen:
+        screen.wait_for("launch needs your approval")
+        screen.reply("n too early", "allow it? [y]es once, [a]lways, [n]o:")
+        assert screen.wait_for_exit() == 0
+        assert "launch was refused: too early" in screen.all_text
+    assert "too early" in str(sent(server)[-1])
+
+
+def test_a_chat_asks_about_a_call_that_waits(folder: Path, server: Server):
+    pause(folder, server)
+    with terminal(folder, "chat", "-c", "-s", "Be long.") as screen:
+        screen.wait_for("launch needs your approval")
+        screen.reply("y", "allow it? [y]es once, [a]lways, [n]o:")
+        screen.wait_for("It flies.")
+        screen.reply("Where is it?")
+        screen.wait_for("Far away.")
+        screen.reply("/quit")
+        assert screen.wait_for_exit() == 0
+    assert sent(server)[0] == ("system", "Be long.")
+    assert ("tool", "V2 is flying") in sent(server)
+    assert listed(folder)[0]["prompts"] == 2
 
 
 def test_options_that_are_given_anew_win(folder: Path, server: Server):
@@ -242,20 +341,39 @@ def test_the_list_has_the_newest_first_and_can_be_searched(folder: Path, server:
 def test_the_list_fits_a_terminal(folder: Path, server: Server):
     server.plays(plays([says("Cold.")]))
     ask(folder, server, "How is Oslo " + "very " * 40 + "today?")
-    with terminal(folder, "log") as screen:
+    with terminal(folder, "log", columns=100) as screen:
         assert screen.wait_for_exit() == 0
-        (line,) = [line for line in screen.text.splitlines() if line.strip()]
+        headings, line = screen.text.splitlines()
+        assert headings.split() == ["id", "time", "model", "answers", "first", "words"]
         assert line.startswith(listed(folder)[0]["id"][:8])
-        assert "How is Oslo very" in line
+        assert line[headings.index("first words") :].startswith("How is Oslo very")
         assert line.endswith("…")
+
+
+def test_the_list_is_wrapped_between_words_in_a_narrow_terminal(folder: Path, server: Server):
+    server.plays(plays([says("Cold.")]))
+    ask(folder, server, "Which of the cities that you know is the coldest one, and why is it so cold there in winter?")
+    with terminal(folder, "log", columns=60) as screen:
+        assert screen.wait_for_exit() == 0
+        headings, last, line, *text = screen.text.splitlines()
+        assert (headings.split(), last) == (["id", "time", "model", "answers"], "  first words")
+        assert line.index("1", headings.index("answers")) == len(headings) - 1
+        assert text == [
+            "  Which of the cities that you know is the coldest one, and",
+            "  why is it so cold there in winter?",
+        ]
+    with terminal(folder, "log", "show", columns=60) as screen:
+        assert screen.wait_for_exit() == 0
+        assert "You: Which of the cities that you know is the coldest one,\nand why" in screen.text
 
 
 def test_a_search_shows_the_word_in_a_terminal(folder: Path, server: Server):
     server.plays(plays([says("x " * 200 + "a needle " + "y " * 200)]))
     ask(folder, server, "How is Oslo?")
-    with terminal(folder, "log", "search", "needle") as screen:
+    with terminal(folder, "log", "search", "needle", columns=100) as screen:
         assert screen.wait_for_exit() == 0
-        (line,) = [line for line in screen.text.splitlines() if line.strip()]
+        headings, line = screen.text.splitlines()
+        assert headings.endswith("answers  found")
         assert "x a needle y" in line
         assert line.endswith("…")
 

@@ -56,6 +56,7 @@ def test_config_as_json(tmp_path: Path):
         "limits.concurrent": 8,
         "limits.cost": None,
         "limits.context": None,
+        "limits.result_tokens": None,
         "local.threads": None,
         "local.context": 8192,
         "local.slots": 1,

@@ -18,6 +18,7 @@ from tests.cli.terminal import CTRL_C, environment, terminal
 from tests.models.server import Act, Server, answers, plays, streams
 from toolspeak import codec
 from toolspeak.cli.app import app
+from toolspeak.cli.format import format_tool_bug
 from toolspeak.testing import ScriptedReply, calls, says
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import RunEnded, RunStarted
@@ -49,7 +50,9 @@ def test_the_answer_goes_to_standard_output_and_the_rest_to_standard_error(folde
     assert 'tool: weather(city="Bergen")' in lines
     assert "asking the sky" in lines  # what a tool prints
     assert any(line.startswith('  weather(city="Oslo") → {"city": "Oslo", "temperature": -3.5}  0.') for line in lines)
-    assert any(line.startswith('  weather(city="Bergen") ✗ KeyError') for line in lines)
+    failed = next(index for index, line in enumerate(lines) if line.startswith('  weather(city="Bergen") ✗ KeyError'))
+    assert lines[failed + 1] == "toolspeak: weather failed: KeyError: 'Bergen' (sky.py, line 16)"
+    assert " written · " not in done.stderr  # what the answer took is for terminals
 
 
 def test_text_before_a_call_is_not_the_answer(folder: Path, server: Server):
@@ -64,6 +67,7 @@ def test_events_as_json_can_be_read_back(folder: Path, server: Server):
     done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", "python", "--json")
     assert done.returncode == 0
     assert "asking the sky" in done.stderr
+    assert "toolspeak: weather failed: KeyError: 'Bergen' (sky.py, line 16)\n" in done.stderr
     events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     facts = [codec.decode(event) for event in events if not event["kind"].endswith("_delta")]
     assert isinstance(facts[0], RunStarted)
@@ -76,6 +80,16 @@ def test_events_as_json_can_be_read_back(folder: Path, server: Server):
     assert json.loads("".join(each["text"] for each in said if each["call_id"] == said[0]["call_id"])) == {
         "city": "Oslo"
     }
+
+
+def test_a_bug_that_a_library_raises_is_shown_with_the_line_of_the_tool():
+    try:
+        json.loads("{")
+    except ValueError as error:
+        line = format_tool_bug("read", error)
+    assert re.fullmatch(
+        r"read failed: JSONDecodeError: .*decoder.py, line \d+, called in .*test_run.py, line \d+\)", line
+    )
 
 
 def test_debug_prints_the_log(folder: Path, server: Server):
@@ -224,8 +238,9 @@ def failing(status: int) -> Act:
         (plays([calls(("weather", {"city": "Oslo"}))] * 9), [], 1, "stopped (loop)"),
         (failing(401), [], 3, "no such key"),
         (streams(BEGINNING, ending="close", framed=False), [], 3, "toolspeak: "),
-        (plays(LAUNCH), [], 4, "paused: launch needs approval, and nobody can be asked here; to allow it, run this "
-         "again with --approve always; to decide in a terminal, go on with toolspeak chat -c\n"),
+        (plays(LAUNCH), [], 4, "paused: launch needs approval, and nobody can be asked here; to decide in a terminal: "
+         "toolspeak run -c, or toolspeak chat -c; to allow it: toolspeak run -c --approve once (always allows "
+         "this call and all that follow)\n"),
         (plays(LAUNCH), ["--approve", "ask", "--no-log"], 4, "run this again with --approve always\n"),
         (plays(LAUNCH), ["--approve", "always"], 0, '→ V2 is flying'),
         (plays(LAUNCH), ["--approve", "never"], 0, "launch was refused: calls of this tool are refused here"),
@@ -319,12 +334,14 @@ def test_in_a_terminal_everything_is_drawn_in_order(folder: Path, server: Server
     with terminal(folder, "run", "How is Oslo?", "--tools", "sky.py", *at(server)) as screen:
         assert screen.wait_for_exit() == 0
         lines = screen.text.splitlines()
-        assert [line for line in lines if line.startswith("tool:")] == [
+        calls_shown = [line for line in lines if line.startswith("tool:")]
+        assert [line.partition(" ✗ ")[0].partition(" → ")[0] for line in calls_shown] == [
             'tool: weather(city="Oslo")',
             'tool: weather(city="Bergen")',
         ]
         assert lines.count("asking the sky") == 2
-        assert lines[-1] == "assistant: It is cold in Oslo."
+        assert lines[-2] == "assistant: It is cold in Oslo."
+        assert re.fullmatch(r"\d+ tokens read, \d+ written · \d+\.\d s", lines[-1])
         assert screen.style_of("tool:") == ("green", True)
         assert screen.style_of("assistant:") == ("brown", True)
         assert screen.style_of("cold in") == ("default", True)
@@ -341,7 +358,7 @@ def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: s
         screen.reply(answer, "allow it? [y]es once, [a]lways, [n]o:")
         assert screen.wait_for_exit() == 0
         assert message in screen.text
-        assert screen.text.endswith("assistant: Done.")
+        assert "\nassistant: Done.\n" in screen.text
 
 
 def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):

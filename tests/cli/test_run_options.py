@@ -151,6 +151,13 @@ def test_an_answer_without_code_is_printed_whole(folder: Path, server: Server):
     assert "the answer has no code block, so all of it is printed" in done.stderr
 
 
+def test_of_an_answer_that_was_cut_no_code_is_printed(folder: Path, server: Server):
+    server.plays(plays([says("Here:\n```python\nprint(1", finish="length")]))
+    done = run(folder, server, "Write code", "-x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("so no code is printed; it begins:\nHere:\n```python\nprint(1\n")
+
+
 def test_a_template_brings_its_prompt_and_its_options(folder: Path, server: Server):
     write_template(
         folder,

@@ -17,13 +17,15 @@ import pytest
 from tests.cases import each_case
 from tests.durable.postgres import temporary_database
 from toolspeak import Agent, Tool, tool
+from toolspeak.cli.log import format_time
 from toolspeak.cli.runs import _TranscriptViewer  # pyright: ignore[reportPrivateUsage] (what it draws is checked)
 from toolspeak.durable import Runs, Worker
 from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, ToolSuspended
 from toolspeak.values.messages import ToolCall
 
 from .commands import Done, run_command
+from .terminal import terminal
 
 APP = '''
 from toolspeak import Agent, tool
@@ -54,6 +56,12 @@ def who(context: Context[str]) -> str:
     return context.deps
 
 
+@tool(effect="once")
+async def ship(order: int, context: Context) -> str:
+    """Ship an order when it is paid."""
+    return f"shipped: {await context.wait_for(f'payment-{order}', timeout=3600)}"
+
+
 def make_deps(run):
     return f"the books of {run.data.get('tenant')}"
 
@@ -63,6 +71,7 @@ agents = {
     "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
     "echo": Agent(ScriptedModel([says("Hello there.")] * 3)),
     "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
+    "shop": Agent(ScriptedModel([calls(("ship", {"order": 42})), says("Shipped.")]), [ship]),
 }
 single = agents["echo"]
 '''
@@ -108,7 +117,7 @@ def open_shop(shop: Shop) -> Generator[Shop]:
         assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
-        assert f" drives reader, payer, echo, sleeper from {shop.store}; Ctrl-C" in line, process.stderr.read()
+        assert f" drives reader, payer, echo, sleeper, shop from {shop.store}; Ctrl-C" in line, process.stderr.read()
         yield shop
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
@@ -188,6 +197,27 @@ def test_the_first_answer_to_a_call_counts(shop: Shop) -> None:
     assert "\n  pay was approved by ann\n" in shop.run("runs", "show", run_id).stdout
 
 
+def test_a_signal_lets_a_call_go_on(shop: Shop) -> None:
+    run_id = shop.start("shop", "Ship it.")
+    with Runs(shop.store) as runs:
+        for each in runs.handle(run_id).events_sync():
+            if isinstance(each.event, ToolSuspended):
+                break
+    shown = shop.run("runs", "show", run_id).stdout
+    assert "\n  ship: waits for payment-42, at most 3600 s\n" in shown
+    assert re.search(r"\nwaits for payment-42 until \S+ \S+ \(", shown)
+    wrong = shop.run("runs", "signal", "payment-42", "paid")
+    assert (wrong.returncode, "'paid' is not JSON" in wrong.stderr) == (2, True)
+    sent = shop.run("runs", "signal", "payment-42", '{"amount": 7}')
+    assert (sent.returncode, sent.stdout) == (0, "payment-42 is sent\n")
+    again = shop.run("runs", "signal", "payment-42")
+    assert (again.returncode, "the first one counts" in again.stderr) == (1, True)
+    followed = shop.run("runs", "follow", run_id)
+    assert (followed.returncode, followed.stdout) == (0, "Shipped.\n")
+    assert "  ship: payment-42 came\n" in followed.stderr
+    assert "shipped: {'amount': 7}" in followed.stderr
+
+
 def test_data_reaches_deps_and_finds_runs(shop: Shop) -> None:
     followed = shop.start("reader", "Who?", "--data", "tenant=acme", "--data", "user=7", "--follow", "--json")
     run_id = json.loads(followed.splitlines()[0])["run_id"]
@@ -225,6 +255,9 @@ def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
     assert (again.returncode, "has ended already" in again.stderr) == (1, True)
     [listed] = json.loads(shop.run("runs", "list", "--agent", "sleeper", "--status", "done", "--json").stdout)
     assert (listed["id"], listed["stop_reason"], listed["prompt"]) == (run_id, "cancelled", "Sleep.")
+    assert shop.run("runs", "retry", run_id).stdout == f"{run_id} is queued again\n"
+    assert shop.run("runs", "follow", run_id).returncode == 0
+    assert "was answered; start another run" in shop.run("runs", "retry", run_id).stderr
     assert shop.run("runs", "prune", "--days", "1").stdout == "0 runs deleted\n"
 
 
@@ -242,6 +275,27 @@ def test_the_commands_do_the_same_in_postgres(check: Callable[[Shop], None], pos
     check(postgres_shop)
 
 
+def test_a_schedule_is_made_listed_and_dropped(shop: Shop) -> None:
+    times = ("--cron", "30 9 * * mon-fri", "--timezone", "Asia/Tokyo")
+    made = shop.run("runs", "schedule", "daily", "echo", "Report.", *times)
+    assert made.stdout.startswith("daily starts echo next at "), made.stderr
+    listed = shop.run("runs", "schedules").stdout
+    assert listed.startswith("daily  echo  30 9 * * mon-fri Asia/Tokyo  next at ")
+    assert shop.run("runs", "schedules", "--drop", "daily").stdout == "daily starts no more runs\n"
+    gone = shop.run("runs", "schedules", "--drop", "daily")
+    assert gone.returncode == 1
+    assert "there is no schedule 'daily'; there are: none" in gone.stderr
+
+
+def test_runs_are_found_by_their_end_and_counted(shop: Shop) -> None:
+    started = shop.start("echo", "Hi.", "--lane", "acme", "--concurrency", "1", "--delay", "0s")
+    assert shop.run("runs", "follow", started).returncode == 0
+    assert started in shop.run("runs", "list", "--stop", "answered", "--since", "1d").stdout
+    head, *rows = shop.run("runs", "stats").stdout.splitlines()
+    assert head.split()[:4] == ["agent", "runs", "open", "ended"]
+    assert any(row.startswith("echo ") and "answered" in row for row in rows)
+
+
 def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     with Runs(shop.store) as runs:
@@ -252,6 +306,25 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     assert f"runs have ids that begin with {shared}: " in several.stderr
     assert shop.run("runs", "cancel", ids[3][:12]).stdout == f"{ids[3]} is cancelled\n"
     assert shop.run("runs", "show", "").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (100, ["ID  TIME  agent   status  first words", "ID  TIME  echoes  queued  Say how the weather is in Oslo, and whe…"]),
+        (60, ["ID  TIME  agent   status", "  first words", "ID  TIME  echoes  queued",
+              "  Say how the weather is in Oslo, and whether it will be", "  colder."]),
+    ],
+)  # fmt: skip
+def test_the_list_of_runs_has_headings_and_wraps_between_words(tmp_path: Path, columns: int, shown: list[str]) -> None:
+    shop = Shop(tmp_path)
+    with Runs(shop.store) as runs:
+        run = runs.start_sync("echoes", "Say how the weather is in Oslo, and whether it will be colder.").row_sync()
+    with terminal(tmp_path, "runs", "list", "--store", shop.store, columns=columns) as screen:
+        assert screen.wait_for_exit() == 0
+        text = screen.text.replace(run.run_id, "ID").replace(format_time(run.created / 1000), "TIME")
+        headings = f"{'id':24}  {'time':16}"
+        assert [line.rstrip() for line in text.replace(headings, "ID  TIME").splitlines()] == shown
 
 
 def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
@@ -271,6 +344,9 @@ def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
     assert not (tmp_path / "there").exists()
     assert "use sqlite:///FILE or postgresql://" in explain("runs", "list", "--store", "runs.db")
     assert "no lane 'gpt'" in explain("runs", "start", "echo", "Hi.", "--lane", "gpt")
+    assert "--since soon is not a time; write 90s" in explain("runs", "list", "--since", "soon")
+    assert "--stop tired: a run ends for one of answered" in explain("runs", "list", "--stop", "tired")
+    assert "either cron= or every=" in explain("runs", "schedule", "s", "echo", "Hi.")
     assert "there is no file nowhere.py" in explain("worker", "nowhere.py:agents")
     assert "there is no module nowhere; a file is written nowhere.py" in explain("worker", "nowhere:agents")
     assert "app.py has no agents under the name 'nobody'" in explain("worker", "app.py:nobody")
@@ -308,6 +384,18 @@ def test_a_run_that_is_followed_late_shows_how_long_its_calls_took(tmp_path: Pat
     seconds = re.search(r"→ rested  (\S+) s", followed.stderr)
     assert seconds is not None
     assert float(seconds[1]) >= 0.5
+
+
+def test_a_run_that_failed_says_why(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    with Runs(shop.store) as runs, Worker(runs, {"echo": Agent(ScriptedModel([says("Hi.")]))}):
+        run = runs.start_sync("echo", "Hi.", tool_choice=["nothing"])
+        detail = run.outcome_sync(timeout=30).detail
+    assert "nothing" in detail
+    line = f"\nstopped (error): {detail}\n"
+    assert line in shop.run("runs", "show", run.id).stdout
+    followed = shop.run("runs", "follow", run.id)
+    assert (followed.returncode, line in followed.stderr) == (1, True), followed
 
 
 @pytest.mark.slow

@@ -110,13 +110,15 @@ def test_the_question_shows_what_servers_run_and_where_they_send(tmp_path: Path)
     (project / "toolspeak.toml").write_text('tools = ["mcp.json", "mcp:https://example.com/${TENANT}"]')
     web = {"url": "https://example.org/mcp", "headers": {"X-Key": "${WEB_KEY}"}, "trustHints": True}
     local = {"command": "sh", "args": ["-c", "touch ran; x\x1b[2J"], "env": {"LD_PRELOAD": "./x.so"}}
+    web |= {"approve": ["pay"]}
+    local |= {"autoApprove": ["read", "list"]}
     (project / "mcp.json").write_text(json.dumps({"mcpServers": {"web": web, "local": local}}))
     shown = toolspeak(project, "trust").stdout
     for line in (
         "sends what the model passes to tools to https://example.org/mcp, as the MCP server web, with the header X-Key, "
-        "your environment variable WEB_KEY; believes it when it says that a tool only reads",
+        "your environment variable WEB_KEY; believes it when it says that a tool only reads; asks you only before calls of pay",
         f"starts a program with your rights in {project}, as the MCP server local: sh -c 'touch ran; x\\x1b[2J', "
-        "with LD_PRELOAD=./x.so",
+        "with LD_PRELOAD=./x.so; asks nobody before calls of read, list",
         "sends what the model passes to tools to https://example.com/${TENANT}, with your environment variable TENANT",
         f"sh may run any file in {project}, so all of them count",
     ):

@@ -171,6 +171,21 @@ class DispatcherContract:
 
         asyncio.run(main())
 
+    def test_runs_with_a_limit_of_their_own_need_no_lane(self, start_worker: "WorkerMaker") -> None:
+        async def main() -> None:
+            async with working(start_worker("w1"), start_worker("w2")) as workers:
+                for worker in workers:
+                    worker.gate.clear()
+                await start(workers[0], "a", "b", "c", lane="acme (1 at once)")
+                await start(workers[0], "d", "e", lane="globex (1 at once)")
+                await until(workers, lambda: count_driven(workers) == 2)
+                assert {run for worker in workers for run in worker.running} == {"a", "d"}
+                for worker in workers:
+                    worker.gate.set()
+                await until(workers, lambda: count_driven(workers) == 5)
+
+        asyncio.run(main())
+
     def test_a_lane_bounds_how_many_of_its_runs_begin_in_a_while(self, start_worker: "WorkerMaker") -> None:
         async def main() -> None:
             async with working(start_worker()) as (worker,):

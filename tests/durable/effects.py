@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.tools import Context, Tool, tool
-from toolspeak.values.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
+from toolspeak.tools import Context, Happened, Tool, tool
+from toolspeak.values.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted, ToolSuspended, WaitOver
 from toolspeak.values.limits import Limits
+from toolspeak.values.messages import ToolCall
 from toolspeak.values.spec import Effect
 
 TURNS = 4
 CLOCK_TURNS = 100
-EFFECTS: dict[str, Effect] = {"look": "read", "put": "idempotent", "pay": "once"}
-"""The tools that the model calls in each turn, with their effects."""
+EFFECTS: dict[str, Effect] = {"look": "read", "put": "idempotent", "pay": "once", "book": "once"}
+"""The tools that the model calls in each turn, with their effects. Whether `book` has taken effect can be found out."""
 
 
 class Doing(NamedTuple):
@@ -60,7 +61,13 @@ class EffectsFile:
 def build_tool(name: str, effects: EffectsFile, seconds: float, *, approve: bool = False) -> Tool[..., Any]:
     """Make a tool that notes when it begins and ends, and takes up to twice so many seconds in between."""
 
-    @tool(name=name, effect=EFFECTS.get(name, "once"), approve=approve)
+    def find_out(call: ToolCall, context: Context[None]) -> Happened | bool:
+        doing = Doing(context.run_id, int(call.arguments["turn"]), name)
+        return Happened(f"{name} {doing.turn}") if effects.count("end")[doing] else False
+
+    reconcile = find_out if name == "book" else None
+
+    @tool(name=name, effect=EFFECTS.get(name, "once"), approve=approve, reconcile=reconcile)
     async def act(turn: int, context: Context[None]) -> str:
         """Do something that others can see."""
         doing = Doing(context.run_id, turn, name)
@@ -76,8 +83,20 @@ def build_agents(effects: EffectsFile, seconds: float) -> dict[str, Agent]:
     """Make the agents that the workers of these tests drive.
 
     `busy` calls three tools in each of four turns; `asks` needs an approval before it may `wire`; `short` answers after
-    one call that does nothing; `clock` reads the time in each of many turns.
+    one call that does nothing; `clock` reads the time in each of many turns; `patient` waits for a time and for a
+    signal in each of four turns, before it does something that must not be done twice.
     """
+
+    @tool(effect="once")
+    async def hold(turn: int, context: Context[None]) -> str:
+        """Wait, and do something that others can see."""
+        doing = Doing(context.run_id, turn, "hold")
+        await context.sleep(seconds * 2 * random.random())
+        value = await context.wait_for(f"{context.run_id} {turn}")
+        effects.note("begin", doing)
+        await asyncio.sleep(seconds * 2 * random.random())
+        effects.note("end", doing)
+        return f"hold {value}"
 
     @tool(effect="read")
     def quick(turn: int) -> int:
@@ -91,10 +110,12 @@ def build_agents(effects: EffectsFile, seconds: float) -> dict[str, Agent]:
 
     tools = [build_tool(name, effects, seconds) for name in EFFECTS]
     script = [calls(*((name, {"turn": turn}) for name in EFFECTS)) for turn in range(TURNS)]
+    holds = [calls(("hold", {"turn": turn})) for turn in range(TURNS)]
     wire = build_tool("wire", effects, seconds, approve=True)
     return {
         "busy": Agent(ScriptedModel([*script, says("All done.")], pace=seconds / 4), tools=tools),
         "asks": Agent(ScriptedModel([calls(("wire", {"turn": 0})), says("Sent.")]), tools=[wire]),
+        "patient": Agent(ScriptedModel([*holds, says("All done.")]), tools=[hold]),
         "short": Agent(ScriptedModel([calls(("quick", {"turn": 0})), says("Done.")]), tools=[quick]),
         "clock": Agent(
             ScriptedModel([*(calls(("read_time", {"turn": turn})) for turn in range(CLOCK_TURNS)), says("Done.")]),
@@ -120,7 +141,7 @@ class Verdict(NamedTuple):
 
 def judge(runs: Mapping[str, Sequence[tuple[int, Fact]]], effects: EffectsFile, calls_per_run: int) -> Verdict:
     """Compare the facts of runs, with their numbers, with what the tools did outside."""
-    begun = effects.count("begin")
+    begun, ended = effects.count("begin"), effects.count("end")
     found: list[str] = []
     again = unknown = 0
     for run_id, rows in runs.items():
@@ -138,14 +159,50 @@ def judge(runs: Mapping[str, Sequence[tuple[int, Fact]]], effects: EffectsFile, 
                 found.append(f"{each}: it began {begun[each]} times, and {history.started[each]} starts are recorded")
             if begun[each] > 1 and is_once(each):
                 found.append(f"{each}: it began {begun[each]} times, and may do so once")
+            if each.tool == "book" and (ended[each] != 1 or each not in history.finished):
+                found.append(
+                    f"{each}: it took effect {ended[each]} times, and the model got {each in history.finished}"
+                )
             again += begun[each] > 1
             unknown += is_once(each) and each not in history.finished
     return Verdict(found, again, unknown)
 
 
+def judge_waits(runs: Mapping[str, Sequence[tuple[int, Fact]]], effects: EffectsFile) -> Verdict:
+    """Compare the facts of runs of `patient`, with their numbers, with what was done after the waits."""
+    begun = effects.count("begin")
+    found: list[str] = []
+    unknown = 0
+    for run_id, rows in runs.items():
+        facts = [fact for _, fact in rows]
+        if [number for number, _ in rows] != list(range(len(rows))):
+            found.append(f"{run_id}: the numbers of its facts have gaps")
+        if not facts or not isinstance(facts[-1], RunEnded) or facts[-1].reason != "answered":
+            found.append(f"{run_id}: it did not end with an answer, but with {facts[-1:]}")
+        turns: dict[str, int] = {}
+        waits: Counter[tuple[int, str, int]] = Counter()
+        outputs: dict[int, Any] = {}
+        for fact in facts:
+            if isinstance(fact, CallReady):
+                turns[fact.call.id] = int(fact.call.arguments["turn"])
+            elif isinstance(fact, ToolSuspended | WaitOver):
+                waits[turns[fact.call_id], fact.kind, fact.number] += 1
+            elif isinstance(fact, ToolFinished):
+                outputs[turns[fact.result.call_id]] = fact.result.output
+        found += [f"{run_id}: {wait} happened {count} times" for wait, count in waits.items() if count > 1]
+        for turn in range(TURNS):
+            count = begun[Doing(run_id, turn, "hold")]
+            if count > 1:
+                found.append(f"{run_id}: turn {turn} went on {count} times after its waits")
+            if turn in outputs and outputs[turn] != f"hold {turn}":
+                found.append(f"{run_id}: turn {turn} ended with {outputs[turn]}")
+            unknown += turn not in outputs
+    return Verdict(found, 0, unknown)
+
+
 def is_once(doing: Doing) -> bool:
     """Whether the tool must not be begun twice."""
-    return EFFECTS.get(doing.tool, "once") == "once"
+    return EFFECTS.get(doing.tool, "once") == "once" and doing.tool != "book"
 
 
 class CallHistory:

@@ -4,12 +4,26 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from toolspeak.durable.journal import Fenced, Journal, JournalSession, StartRefused
-from toolspeak.durable.rows import STORED_FORMAT, DeltaRow, Hold, Lane, NewRun, RunRow, Wanted
+from toolspeak.durable.rows import (
+    STORED_FORMAT,
+    DeltaRow,
+    Hold,
+    Lane,
+    NewRun,
+    NewWait,
+    RunRow,
+    Schedule,
+    Started,
+    WaitRow,
+    Wanted,
+    Webhook,
+)
 
 ODD_TEXT = "é 😀 \u2028 \\ \" ' {} % $1 ? \r\n\tend"
 LEASE_MS = 60_000
@@ -31,8 +45,31 @@ def start_and_claim(session: JournalSession, run_id: str = "r1", owner: str = "w
     return hold_of(session.claim(run_id, started.epoch, owner))
 
 
+def make_due(session: JournalSession, name: str, ms_ago: int, back_to: RunRow | None = None) -> None:
+    """Let a schedule be due since a while, or at the time for which it has started a run."""
+    schedule = session.find_schedule(name)
+    assert schedule is not None
+    due = session.read_clock() - ms_ago
+    if back_to is not None:
+        stamp = datetime.fromisoformat(back_to.key.split()[-1])
+        due = round(stamp.timestamp() * 1000)
+    session.set_schedule(replace(schedule, due=due))
+
+
 def end(session: JournalSession, hold: Hold) -> None:
     session.append(hold, ['{"end": 1}'], stop_reason="answered")
+
+
+def pause(session: JournalSession, *waits: NewWait, run_id: str = "r1") -> str:
+    """Start a run of which calls wait, and return its status after it was released."""
+    hold = session.append(start_and_claim(session, run_id), ['"waits"'], waits=waits)
+    return session.release(hold, "paused")
+
+
+def read_status(session: JournalSession, run_id: str = "r1") -> tuple[str, int]:
+    run = session.read_run(run_id)
+    assert run is not None
+    return run.status, run.epoch
 
 
 class JournalContract:
@@ -130,13 +167,169 @@ class JournalContract:
     def test_a_run_of_a_chat_goes_on_from_the_last_one(self, session: JournalSession) -> None:
         first = session.start(new_run("r1", chat="c")).run
         assert first.parent == ""
-        with pytest.raises(StartRefused, match="r1"):
-            session.start(new_run("r2", chat="c"))
-        end(session, hold_of(session.claim("r1", 1, "w1")))
         assert session.start(new_run("r2", chat="c")).run.parent == "r1"
         assert session.start(new_run("r3", chat="d")).run.parent == ""
         assert session.start(new_run("r4")).run.parent == ""
         assert [run.run_id for run in session.list_runs(chat="c")] == ["r2", "r1"]
+
+    def test_the_runs_of_a_chat_happen_one_after_the_other(self, session: JournalSession) -> None:
+        for number in range(1, 4):
+            session.start(new_run(f"r{number}", chat="c", priority=number))
+        session.start(new_run("other"))
+        assert [run.run_id for run in session.list_undispatched(9)] == ["r1", "other"]
+        first, _ = session.claim_next("w1", ANY)
+        assert session.claim_next("w1", ANY) == []
+        end(session, hold_of(session.claim("r2", 1, "w1")))  # it was cancelled while it waited
+        assert session.claim_next("w1", ANY) == []
+        end(session, hold_of(first))
+        assert [run.run_id for run in session.claim_next("w1", ANY)] == ["r3"]
+
+    def test_a_run_with_a_delay_begins_later(self, session: JournalSession) -> None:
+        session.start(new_run("r1", delay_ms=3_600_000))
+        assert session.claim_next("w1", ANY) == []
+        assert session.read_figures().queued_since is None
+        [run] = session.list_runs()
+        assert run.ready == run.created + 3_600_000
+
+    def test_runs_are_found_by_their_end_and_by_time(self, session: JournalSession) -> None:
+        end(session, start_and_claim(session, "r1"))
+        session.start(new_run("r2"))
+        assert [run.run_id for run in session.list_runs(stop_reasons=["answered", "error"])] == ["r1"]
+        now = session.read_clock()
+        assert len(session.list_runs(since=now - 60_000)) == 2
+        assert session.list_runs(since=now + 60_000) == []
+
+    # Schedules and webhooks
+
+    def test_a_time_of_a_schedule_starts_one_run(self, session: JournalSession, other: JournalSession) -> None:
+        made = session.set_schedule(Schedule(name="report", run=new_run("", lane="x (1 at once)"), seconds=3600))
+        assert made.due == pytest.approx(session.read_clock() + 3_600_000, abs=60_000)
+        assert session.start_due() == []
+        make_due(session, "report", 0)
+        started = [*session.start_due(), *other.start_due()]
+        [run] = session.list_runs()
+        assert [each.run.run_id for each in started if isinstance(each, Started)] == [run.run_id]
+        assert run.key.startswith("report 2")
+        assert run.lane == "x (1 at once)"
+        make_due(session, "report", 0, back_to=run)
+        assert all(not each.is_new for each in session.start_due() if isinstance(each, Started))
+        assert len(session.list_runs()) == 1
+
+    def test_missed_times_of_a_schedule_are_made_up_for(self, session: JournalSession) -> None:
+        for name, times, expected in (("one", 1, 1), ("three", 3, 3), ("none", 0, 0)):
+            session.set_schedule(Schedule(name=name, run=new_run(""), seconds=60, catch_up=times))
+            make_due(session, name, 600_500)
+            assert len(session.start_due()) == expected
+        session.set_schedule(Schedule(name="cron", run=new_run(""), cron="* * * * *", catch_up=5))
+        make_due(session, "cron", 400 * 24 * 3_600_000)
+        started = session.start_due()
+        assert len(started) == 5
+        schedule = session.find_schedule("cron")
+        assert schedule is not None
+        assert schedule.due > session.read_clock()
+
+    def test_a_schedule_that_is_set_again_is_not_put_off(self, session: JournalSession) -> None:
+        first = session.set_schedule(Schedule(name="a", run=new_run(""), seconds=60))
+        make_due(session, "a", -5_000)
+        again = session.set_schedule(Schedule(name="a", run=new_run("", priority=3), seconds=60))
+        assert again.due != first.due
+        assert session.list_schedules() == [again]
+        assert session.set_schedule(replace(again, seconds=120.0, due=0)).due > again.due
+        assert session.drop_schedule("a")
+        assert not session.drop_schedule("a")
+
+    def test_a_schedule_whose_start_is_refused_goes_on(self, session: JournalSession) -> None:
+        session.set_schedule(Schedule(name="a", run=new_run("", lane="unknown"), seconds=60))
+        make_due(session, "a", 0)
+        [refused] = session.start_due()
+        assert str(refused).startswith("the schedule 'a' has started no run for 20")
+        assert "no lane 'unknown'" in str(refused)
+        assert session.start_due() == []
+
+    def test_a_webhook_is_taken_when_its_run_has_ended(self, session: JournalSession, other: JournalSession) -> None:
+        hold = start_and_claim(session, "r1", webhook="http://localhost/x")
+        assert session.has_webhooks()
+        assert session.take_webhooks(5, 60_000) == []
+        end(session, hold)
+        assert session.take_webhooks(5, 60_000) == [Webhook("r1", "http://localhost/x", 0)]
+        assert other.take_webhooks(5, 60_000) == []
+        session.delay_webhook("r1", 0)
+        assert other.take_webhooks(5, 60_000) == [Webhook("r1", "http://localhost/x", 1)]
+        session.drop_webhook("r1")
+        assert not session.has_webhooks()
+
+    # Waits and signals
+
+    def test_a_signal_wakes_the_runs_that_wait_for_it(self, session: JournalSession, other: JournalSession) -> None:
+        paid = NewWait('["c1"]', 1, "paid", None)
+        assert pause(session, paid) == pause(session, paid, run_id="r2") == "paused"
+        assert pause(session, NewWait('["c1"]', 1, "another", 3600), run_id="r3") == "paused"
+        session.wake_due()
+        assert session.list_waits("r1") == [WaitRow('["c1"]', 1, "paid", None, None)]
+        assert other.add_signal("paid", "[1]")
+        other.wake_due()
+        assert [read_status(session, name)[0] for name in ("r1", "r2", "r3")] == ["queued", "queued", "paused"]
+        assert read_status(session) == ("queued", 3)
+        assert session.list_waits("r1") == [WaitRow('["c1"]', 1, "paid", None, "[1]")]
+        for each in (session, other):
+            assert not each.add_signal("paid", "[2]")
+            each.wake_due()
+        assert read_status(session) == ("queued", 3)
+
+    def test_a_signal_that_came_before_the_wait_counts(self, session: JournalSession) -> None:
+        assert session.add_signal("paid", "null")
+        session.wake_due()
+        assert pause(session, NewWait('["c1"]', 1, "paid", None)) == "queued"
+        assert session.list_waits("r1")[0].value == "null"
+
+    def test_a_run_is_woken_when_a_call_has_waited_long_enough(self, session: JournalSession) -> None:
+        assert pause(session, NewWait('["c1"]', 1, "", 3600), NewWait('["c2", "c1"]', 1, "paid", 0.4)) == "paused"
+        waits = {wait.call_id: wait for wait in session.list_waits("r1")}
+        times = [wait.until for wait in (waits["c2/c1"], waits["c1"])]
+        assert times[0] is not None
+        assert times[1] is not None
+        assert 3_590_000 < times[1] - times[0] < 3_600_000
+        session.wake_due()
+        while session.read_clock() < times[0]:
+            assert read_status(session)[0] == "paused"
+            session.wake_due()
+        session.wake_due()
+        assert read_status(session) == ("queued", 3)
+
+    def test_a_call_waits_for_one_thing_at_a_time(self, session: JournalSession) -> None:
+        one, other = NewWait('["c1"]', 1, "one", None), NewWait('["c2"]', 1, "other", None)
+        hold = session.append(start_and_claim(session), ['"w"'], waits=[one, other])
+        hold = session.append(hold, ['"w"'], waits=[NewWait('["c1"]', 2, "", 60)], waits_over=['["c2"]'])
+        assert [(wait.call, wait.number, wait.signal) for wait in session.list_waits("r1")] == [('["c1"]', 2, "")]
+        with pytest.raises(Fenced):
+            session.append(hold._replace(owner="w2"), ['"w"'], waits_over=['["c1"]'])
+        assert len(session.list_waits("r1")) == 1
+        assert session.release(hold, "paused") == "paused"
+
+    def test_no_wake_up_is_lost(self, journal: Journal) -> None:
+        """Let runs wait while their signals are sent: each of them is queued, whichever is first."""
+        count = 12
+
+        def send() -> None:
+            session = journal.connect()
+            for number in range(count):
+                barrier.wait()
+                session.add_signal(f"s{number}", "1")
+                session.wake_due()
+            session.close()
+
+        barrier, session = threading.Barrier(2), journal.connect()
+        sending = threading.Thread(target=send)
+        sending.start()
+        for number in range(count):
+            hold = start_and_claim(session, f"r{number}")
+            barrier.wait()
+            hold = session.append(hold, ['"w"'], waits=[NewWait('["c"]', 1, f"s{number}", None)])
+            session.release(hold, "paused")
+        sending.join()
+        session.wake_due()  # as a worker does again and again
+        assert {read_status(session, f"r{number}")[0] for number in range(count)} == {"queued"}
+        session.close()
 
     # Claiming and writing
 
@@ -336,6 +529,16 @@ class JournalContract:
         session.release(hold_of(claimed[0]), "paused")
         assert [run.run_id for run in session.claim_next("w2", ANY)] == ["r2"]
 
+    def test_runs_with_a_limit_of_their_own_need_no_lane(self, session: JournalSession) -> None:
+        for number in range(3):
+            session.start(new_run(f"a{number}", lane="acme (2 at once)"))
+            session.start(new_run(f"b{number}", lane="globex (1 at once)"))
+        claimed = session.claim_next("w1", ANY)
+        assert sorted(run.run_id for run in claimed) == ["a0", "a1", "b0"]
+        assert session.claim_next("w1", ANY) == []
+        end(session, hold_of(next(run for run in claimed if run.run_id == "a0")))
+        assert [run.run_id for run in session.claim_next("w1", replace(ANY, count=1))] == ["a2"]
+
     def test_a_lane_limits_how_many_are_claimed_in_a_time(self, session: JournalSession) -> None:
         session.set_lanes({"gpt": Lane(rate=2, period=3600)})
         for number in range(3):
@@ -418,6 +621,16 @@ class JournalContract:
         assert sorted((each.run_id, each.name) for each in found) == [("paused", "deadline"), ("waits", "deadline")]
         assert getattr(session.read_run("paused"), "status", None) == "queued"
 
+    def test_a_run_that_is_only_to_be_ended_waits_for_nothing(self, session: JournalSession) -> None:
+        """A worker that gave the run back does not know that it was cancelled meanwhile."""
+        start_and_claim(session, "r1")
+        session.start(new_run("r2"))
+        for run_id in ("r1", "r2"):
+            session.add_command(run_id, "cancel", "{}")
+        assert session.fail("r1", 1, "w1", delay_ms=600_000, is_death=False)
+        assert session.requeue("r2", 1, delay_ms=600_000)
+        assert [run.run_id for run in session.list_commanded(["cancel"], 9)] == ["r1", "r2"]
+
     def test_workers_are_listed_with_what_they_say_of_themselves(self, session: JournalSession) -> None:
         at = session.beat("w1", LEASE_MS, '{"slots": 8}')
         rows = session.list_workers()
@@ -494,8 +707,11 @@ class JournalContract:
         session.add_deltas([DeltaRow("r1", 0, 1, "x")])
         session.append(hold, ["a"], blobs={"x": "y"}, stop_reason="cancelled")
         session.start(new_run("r2"))
+        session.add_signal("paid", "1")
         assert session.prune(1) == []
+        assert not session.add_signal("paid", "1")
         assert session.prune(session.read_clock() + 1000) == ["r1"]
+        assert session.add_signal("paid", "1")
         assert session.read_run("r1") is None
         assert session.read_facts("r1") == []
         assert session.read_blob("r1", "x") is None

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from toolspeak.durable import RunHandle, Runs
@@ -10,7 +10,7 @@ from toolspeak.durable.records import load_facts
 from toolspeak.durable.rows import RunRow
 from toolspeak.values.events import Fact
 
-from .effects import EFFECTS, TURNS, EffectsFile, Verdict, judge
+from .effects import EFFECTS, TURNS, EffectsFile, Verdict, judge, judge_waits
 from .processes import Nursery, WorkerProcess, WorkerSettings
 
 WORKERS = 3
@@ -27,11 +27,14 @@ class KillingSpree:
     """Keeps some workers and some runs going, and kills a worker that drives something again and again.
 
     Attributes:
+        agent: The agent of the runs.
         kills: How many workers were killed.
         handles: The runs that were started.
         interruptions: How many runs they were driving then.
         takeover_seconds: How long it took until such a run was driven by another worker.
     """
+
+    agent = "busy"
 
     def __init__(self, store: str, dispatcher: str, folder: Path, seed: int) -> None:
         self.effects = EffectsFile(folder / "effects")
@@ -65,12 +68,15 @@ class KillingSpree:
                 for run in self._list_open()
             ]
             facts = {handle.id: self._read_facts(handle.id) for handle in self.handles}
-            verdict = judge(facts, self.effects, TURNS * len(EFFECTS))
+            verdict = self._judge(facts)
         return verdict._replace(violations=stuck + verdict.violations)
+
+    def _judge(self, facts: Mapping[str, Sequence[tuple[int, Fact]]]) -> Verdict:
+        return judge(facts, self.effects, TURNS * len(EFFECTS))
 
     def _start_runs(self) -> None:
         for _ in range(RUNS_AT_ONCE - len(self._list_open())):
-            self.handles.append(self._runs.start_sync("busy", "Go on."))
+            self.handles.append(self._runs.start_sync(self.agent, "Go on."))
 
     def _list_open(self) -> Sequence[RunRow]:
         return self._runs.list_sync(statuses=["queued", "running", "paused"])
@@ -101,7 +107,11 @@ class KillingSpree:
                 if run.epoch > epoch:
                     self.takeover_seconds.append(time.monotonic() - killed)
                     del self._orphans[run.run_id]
+            self._act()
             time.sleep(0.05)
+
+    def _act(self) -> None:
+        """Do something beside the workers."""
 
     def _read_facts(self, run_id: str) -> list[tuple[int, Fact]]:
         session = self._runs.journal.connect()
@@ -112,3 +122,30 @@ class KillingSpree:
             return list(zip(numbers, load_facts(session, run), strict=True))
         finally:
             session.close()
+
+
+class SignalSpree(KillingSpree):
+    """Sends the signals that runs wait for, some before the wait and some long after it, while workers are killed.
+
+    Attributes:
+        sent: How many signals were sent.
+        refused: How many of them were told that one of their name came before.
+    """
+
+    agent = "patient"
+
+    def __init__(self, store: str, dispatcher: str, folder: Path, seed: int) -> None:
+        super().__init__(store, dispatcher, folder, seed)
+        self.sent = self.refused = 0
+        self._unsent: dict[str, list[int]] = {}
+
+    def _act(self) -> None:
+        for handle in self.handles:
+            turns = self._unsent.setdefault(handle.id, list(range(TURNS)))
+            if turns and self._random.random() < 0.1:
+                turn = turns.pop(self._random.randrange(len(turns)))
+                self.refused += not self._runs.signal_sync(f"{handle.id} {turn}", turn)
+                self.sent += 1
+
+    def _judge(self, facts: Mapping[str, Sequence[tuple[int, Fact]]]) -> Verdict:
+        return judge_waits(facts, self.effects)

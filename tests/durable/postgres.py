@@ -19,6 +19,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 MISSING = (
     "There is no Postgres server on this machine: neither /usr/lib/postgresql/*/bin nor PATH has initdb. "
@@ -132,6 +133,24 @@ class PostgresServer:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {name}".encode())
         return f"{self.url('postgres')}&options=-csearch_path%3D{name}"
+
+    def shift_clock(self, url: str, seconds: int) -> None:
+        """Let the clock of a database be so many seconds ahead, for connections that are opened from the first time on.
+
+        They find a `clock_timestamp` in another schema before that of the server.
+        """
+        database = conninfo_to_dict(url)["dbname"]
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE SCHEMA IF NOT EXISTS shifted")
+            connection.execute("CREATE TABLE IF NOT EXISTS shifted.clock (seconds INTEGER PRIMARY KEY)")
+            with connection.transaction():
+                connection.execute("DELETE FROM shifted.clock")
+                connection.execute("INSERT INTO shifted.clock VALUES (%s)", (seconds,))
+            connection.execute(
+                "CREATE OR REPLACE FUNCTION shifted.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
+                " 'SELECT pg_catalog.clock_timestamp() + make_interval(secs => (SELECT seconds FROM shifted.clock))'"
+            )
+            connection.execute(f"ALTER DATABASE {database} SET search_path = public, shifted, pg_catalog".encode())
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._binaries / program), *arguments]

@@ -28,6 +28,8 @@ class WorkerSettings:
         lease: After so many seconds without a heartbeat, the runs of the worker are taken over.
         slots: How many runs it drives at a time.
         dispatcher: `claim` or `dbos`.
+        shift: A file with the seconds that are added to the clock of an SQLite store; "" for none.
+        stops: Whether the process stops itself, once, when it has committed that a call is started.
     """
 
     store: str
@@ -36,6 +38,8 @@ class WorkerSettings:
     lease: float = 1.0
     slots: int = 4
     dispatcher: str = "claim"
+    shift: str = ""
+    stops: bool = False
 
 
 class WorkerProcess:
@@ -60,6 +64,12 @@ class WorkerProcess:
         except ProcessLookupError:
             return False
         return True
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the process was stopped by a signal."""
+        status = Path(f"/proc/{self.pid}/status")
+        return status.exists() and "\nState:\tT" in status.read_text()
 
 
 class Nursery:

@@ -149,3 +149,24 @@ def test_a_question_is_another_one_after_an_answer_or_a_change(facts: list[Fact]
     assert [each.question for each in find_waiting(facts).values()] == [question]
     nested = [NestedFact(path=("b",), event=fact) for fact in facts if not isinstance(fact, NestedFact)]
     assert [(each.id, each.question) for each in find_waiting(nested).values()] == [("b/a", question)]
+
+
+@in_loop
+async def test_an_answer_that_does_not_count_says_why(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        async with Worker(runs, {"payer": build_plain(pay)}):
+            started = [await runs.start("payer", "Pay.") for _ in range(3)]
+            asked = [await wait_for_question(run, 1) for run in started]
+        answered, cancelled, late = started  # nobody drives them now
+        results = [await answered.approve(asked[0].id), await answered.approve(asked[0].id, False)]
+        await cancelled.cancel()
+        results.append(await cancelled.approve(asked[1].id))
+        await runs.write(lambda session: session.add_command(late.id, "deadline", "{}"))
+        results.append(await late.approve(asked[2].id))
+        async with Worker(runs, {"payer": build_plain(pay)}):
+            for run in started:
+                await run.outcome(timeout=WAIT_SECONDS)
+        results += [await run.approve(each.id) for run, each in zip(started, asked, strict=True)]
+    states = ["counts", "late", "cancelled", "ended", "late", "cancelled", "ended"]
+    assert [result.state for result in results] == states
+    assert [bool(result) for result in results] == [True, *[False] * 6]

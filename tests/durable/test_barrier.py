@@ -127,7 +127,7 @@ async def test_a_call_of_an_inner_run_waits_for_the_commit_of_the_outermost_run(
 @in_loop
 async def test_whoever_waits_during_a_commit_goes_on_after_it_and_never_if_it_fails(fails: bool) -> None:
     commit: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    barrier = CommitBarrier(lambda _: commit)
+    barrier = CommitBarrier(Durability(run_id="r1", commit=lambda _: commit))
     barrier.add(RunResumed())
     flushing = asyncio.ensure_future(barrier.flush())
     await go_round()

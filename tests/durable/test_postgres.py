@@ -1,25 +1,28 @@
 """The journal in a Postgres database, with a real server that crashes and comes back."""
 
+import socket
 import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.cases import each_case
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
-from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, SCHEMA, PostgresJournal
+from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, SCHEMA, PostgresJournal, TimedConnection
+from toolspeak.durable.rows import NewWait
 from toolspeak.durable.runs import Runs, open_journal
 from toolspeak.durable.schema import POSTGRES_MIGRATIONS
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
-from .journal_contract import JournalContract, end, new_run, start_and_claim
+from .journal_contract import JournalContract, end, new_run, pause, read_status, start_and_claim
 from .postgres import PostgresServer
 
 
@@ -61,6 +64,32 @@ def test_tables_of_schema_1_are_brought_up_to_date(postgres_schema: str) -> None
     session.start(new_run(labels=(("tenant", "acme"),)))
     assert [run.run_id for run in session.list_runs(labels=[("tenant", "acme")])] == ["r1"]
     session.close()
+
+
+def test_a_signal_is_not_lost_that_is_committed_while_a_run_begins_to_wait(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    session, other = journal.connect(), journal.connect()
+    with other.transaction():
+        other.add_signal("first", "1")
+        assert pause(session, NewWait('["c"]', 1, "first", None)) == "paused"  # the signal is not committed yet
+    other.wake_due()
+    assert read_status(session) == ("queued", 3)
+    hold = session.append(start_and_claim(session, "r2"), ['"w"'], waits=[NewWait('["c"]', 1, "second", None)])
+    with session.transaction():
+        assert session.release(hold, "paused") == "paused"
+        other.add_signal("second", "1")
+        other.wake_due()  # the run is locked, and its release has not seen the signal
+    assert read_status(session, "r2")[0] == "paused"
+    other.wake_due()
+    assert read_status(session, "r2") == ("queued", 3)
+    with other.transaction():
+        other.add_signal("third", "1")
+        other.wake_due()  # another job in the same transaction
+        assert pause(session, NewWait('["c"]', 1, "third", None), run_id="r3") == "paused"
+    other.wake_due()
+    assert read_status(session, "r3") == ("queued", 3)
+    session.close()
+    other.close()
 
 
 def test_tables_of_a_newer_version_are_refused(postgres_schema: str) -> None:
@@ -296,3 +325,62 @@ def _is_waiting_for_a_lock(url: str) -> bool:
             "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         )
         return bool(rows.fetchall())
+
+
+class HangingProxy:
+    """A proxy on loopback that takes what a client sends and, when it hangs, answers nothing and closes nothing."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self.may_pass = threading.Event()
+        self.may_pass.set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets = [self._listener]
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                self._sockets += [client, server]
+                server.connect(self._target)
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                self.may_pass.wait()
+                sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self.may_pass.set()
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+def test_a_proxy_that_hangs_is_given_up_and_named(postgres: PostgresServer, postgres_url: str) -> None:
+    with closing(HangingProxy(f"{postgres.folder}/.s.PGSQL.5432")) as proxy:
+        name = conninfo_to_dict(postgres_url)["dbname"]
+        session = PostgresJournal(f"postgresql://toolspeak@127.0.0.1:{proxy.port}/{name}").connect()
+        hold = start_and_claim(session)
+        connection: TimedConnection = getattr(session, "_connection")  # noqa: B009 (it is private)
+        connection.max_seconds = 0.2
+
+        def append_in_vain() -> None:
+            with session.transaction():
+                proxy.may_pass.clear()
+                session.append(hold, ['"one"'])
+
+        with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1.*no answer for 0\.2 seconds"):
+            append_in_vain()
+        proxy.may_pass.set()
+        session.append(hold, ['"two"'])  # on another connection
+        assert [fact.data for fact in session.read_facts("r1")] == ['"two"']
+        session.close()

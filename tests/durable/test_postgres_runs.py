@@ -13,7 +13,7 @@ from toolspeak.durable import RunHandle, Runs
 from toolspeak.values.errors import StoreUnavailable
 from toolspeak.values.events import ApprovalGiven, RunResumed, ToolStarted
 
-from .effects import EFFECTS, TURNS, EffectsFile, judge
+from .effects import EFFECTS, TURNS, EffectsFile, judge, judge_waits
 from .loops import in_loop
 from .postgres import PostgresServer
 from .processes import ROOT, Nursery, WorkerProcess, WorkerSettings
@@ -93,6 +93,21 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_and_starts_nothing_
             assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
             assert (await run.row()).takeovers >= 1
             assert await find_violations([run], effects) == []
+
+
+@in_loop
+async def test_runs_wait_for_times_and_signals(postgres_url: str, tmp_path: Path) -> None:
+    effects = EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=postgres_url, effects=str(effects.path), lease=20.0, dispatcher="dbos")
+    with Nursery(tmp_path / "log") as nursery:
+        async with Runs(postgres_url) as runs:
+            nursery.start_worker(settings)
+            run = await runs.start("patient", "Go on.")
+            for turn in reversed(range(TURNS)):  # the last signals come before their waits
+                assert await runs.signal(f"{run.id} {turn}", turn)
+            facts = (await run.outcome(timeout=WAIT_SECONDS)).facts
+    verdict = judge_waits({run.id: list(enumerate(facts))}, effects)
+    assert (verdict.violations, verdict.unknown) == ([], 0)
 
 
 @in_loop

@@ -160,6 +160,12 @@ async def test_what_cannot_be_stored_is_refused_in_words(tmp_path: Path) -> None
     async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
         with pytest.raises(UsageError, match="deps: only data is stored"):
             await runs.start("echo", "Hi.", deps=object())
+        wrong: Any = {"concurency": 1}
+        with pytest.raises(UsageError, match=r"^there is no option 'concurency'; did you mean concurrency\?$"):
+            await runs.start("echo", "Hi.", lane="l", **wrong)
+        wrong = {"zebra": 1}
+        with pytest.raises(UsageError, match=r"^there is no option 'zebra'; there are .*\bpriority\b"):
+            await runs.schedule("s", "echo", "Hi.", every=60, **wrong)
         with pytest.raises(UsageError, match="a prompt is a text"):
             await runs.start("echo", 7)  # pyright: ignore[reportArgumentType] (that is the point)
         with pytest.raises(StartRefused, match="no lane 'gpt'"):
@@ -187,6 +193,37 @@ async def test_a_run_that_its_agent_cannot_take_ends_with_the_reason(tmp_path: P
         outcome = await (await runs.start("echo", "Hi.", tool_choice=["nothing"])).outcome(timeout=WAIT_SECONDS)
     assert outcome.stop_reason == "error"
     assert "nothing" in outcome.detail
+
+
+@in_loop
+async def test_an_exception_of_a_rule_or_a_tool_ends_a_run_with_an_error(tmp_path: Path) -> None:
+    def break_down(call: ToolCall) -> bool:
+        raise KeyError("no such account")
+
+    @tool(approve=break_down)
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    @tool
+    def divide() -> float:
+        """Divide."""
+        return 1 / 0
+
+    script = [calls(("look", {})), says("Done.")]
+    agents = {
+        "ruled": Agent(ScriptedModel(script), [look]),
+        "raising": Agent(ScriptedModel([calls(("divide", {})), says("Done.")]), [divide], on_tool_error="raise"),
+    }
+    agents["outer"] = Agent(
+        ScriptedModel([calls(("ask", {"prompt": "Look."})), says("Done.")]), [agents["ruled"].as_tool("ask", "Ask.")]
+    )
+    async with working(tmp_path, agents) as runs:
+        for name, problem in (("ruled", "no such account"), ("raising", "a tool failed"), ("outer", "no such account")):
+            run = await runs.start(name, "Go.")
+            outcome = await run.outcome(timeout=WAIT_SECONDS)
+            assert (outcome.stop_reason, problem in outcome.detail) == ("error", True)
+            assert [row.run_id for row in await runs.list(stop_reasons=["error"], agent=name)] == [run.id]
 
 
 # Approvals
@@ -333,6 +370,18 @@ async def test_a_run_is_cancelled_while_it_runs_waits_or_pauses(tmp_path: Path) 
                 assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "cancelled"
             assert not await running.cancel()
         assert not any(isinstance(fact, ToolStarted) for fact in await paused.facts())
+        assert await paused.waiting() == []
+
+
+@in_loop
+async def test_a_run_that_is_to_end_lists_no_calls_that_wait(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("payer", "Pay.")
+        async with Worker(runs, {"payer": paying_agent()}):
+            await wait_for_pause(run)
+        assert [each.call.name for each in await run.waiting()] == ["pay"]
+        await run.cancel()  # no worker ends it
+        assert (await run.waiting(), await run.status() == "done") == ([], False)
 
 
 @in_loop
@@ -430,9 +479,13 @@ async def test_a_chat_goes_on_and_its_facts_grow_linearly(tmp_path: Path) -> Non
         assert texts[:3] == ["Be kind.", "Question 0.", "An answer of some length."]
         assert len(texts) == 41
         assert max(sizes[1:]) - min(sizes[1:]) < 50
-        await runs.start("nobody", "Hi.", chat="ticket-8")
-        with pytest.raises(StartRefused, match="goes on from its last run"):
-            await runs.start("nobody", "Hi.", chat="ticket-8")
+        started = [await runs.start("talker", f"Now {number}.", chat="ticket-8") for number in range(3)]
+        outcome = await started[-1].outcome(timeout=WAIT_SECONDS)
+        assert [message.text for message in outcome.messages if message.role == "user"] == [
+            "Now 0.",
+            "Now 1.",
+            "Now 2.",
+        ]
 
 
 @in_loop

@@ -15,6 +15,7 @@ from toolspeak.durable.journal import Journal
 from toolspeak.durable.rows import DeltaRow
 from toolspeak.durable.runs import open_journal
 from toolspeak.durable.sqlite import SqliteJournal
+from toolspeak.durable.sqlite_file import name_errors
 from toolspeak.testing import ScriptedModel, says
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
@@ -184,3 +185,46 @@ def test_a_process_that_leaves_does_not_take_the_log_of_those_that_stay(tmp_path
     assert third.read_run("r1") is not None
     for session in (first, second, third):
         session.close()
+
+
+def test_a_process_that_keeps_the_file_busy_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    SqliteJournal(path).connect().close()
+    program = f"""
+import sqlite3
+connection = sqlite3.connect({str(path)!r}, isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+input()
+"""
+    holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    waiting = sqlite3.connect(path, timeout=0, isolation_level=None)
+    who = rf"locked: process {holder.pid} has held its lock" if Path("/proc/locks").exists() else "locked"
+    with pytest.raises(StoreUnavailable, match=who), name_errors("the store", path=path):
+        waiting.execute("BEGIN IMMEDIATE")
+    waiting.close()
+    holder.communicate(b"\n")
+
+
+def test_a_file_shrinks_when_runs_are_pruned(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with Runs(f"sqlite:///{path}") as runs, Worker(runs, {"echo": Agent(ScriptedModel([says("Hello.")]))}):
+        for _ in range(5):
+            runs.start_sync("echo", "x" * 1_000_000).outcome_sync(timeout=60)
+        checkpoint(path)
+        before = path.stat().st_size
+        assert runs.prune_sync(0) == 5
+        checkpoint(path)
+        after = path.stat().st_size
+    assert before > 5_000_000
+    assert after < 500_000
+
+
+def checkpoint(path: Path) -> None:
+    """Move what was committed into the file."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()

@@ -17,7 +17,7 @@ from toolspeak.durable.dispatch import Driving, Entry, RetryDelays
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
 from toolspeak.durable.rows import RunRow
-from toolspeak.durable.worker import FIRST_DELAY_MS, MAX_DELAY_MS
+from toolspeak.durable.worker import FIRST_DELAY_MS, MAX_DELAY_MS, MAX_DEPS_FAILURES
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.values.errors import StoreUnavailable
@@ -196,6 +196,32 @@ async def test_an_outage_of_what_a_run_needs_counts_as_no_death(tmp_path: Path) 
     async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"echo": echo_agent()}, deps=make_deps):
         outcome = await (await runs.start("echo", "Hi.")).outcome(timeout=WAIT_SECONDS)
     assert (outcome.stop_reason, deaths) == ("answered", [0, 0, 0])
+
+
+@in_loop
+async def test_a_run_ends_whose_deps_fail_again_and_again(tmp_path: Path) -> None:
+    tries, answered = list[int](), list[bool]()
+
+    async def make_deps(run: RunRow) -> None:
+        tries.append(run.epoch)
+        if not answered:
+            raise KeyError("no such tenant")
+
+    def hurry(session: JournalSession) -> None:
+        session._write("UPDATE ts_runs SET ready = 0 WHERE status = 'queued'")  # pyright: ignore[reportPrivateUsage] (the wait is not the point)
+
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"echo": echo_agent()}, deps=make_deps):
+        run = await runs.start("echo", "Hi.")
+        async with asyncio.timeout(WAIT_SECONDS):
+            while await run.status() != "done":
+                await runs.write(hurry)
+                await asyncio.sleep(0.02)
+        outcome = await run.outcome()
+        assert (outcome.stop_reason, len(tries)) == ("error", MAX_DEPS_FAILURES)
+        assert outcome.detail == "deps=make_deps failed: KeyError: 'no such tenant'"
+        answered.append(True)
+        await run.retry()
+        assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
 
 
 def test_a_run_that_cannot_be_driven_waits_longer_each_time_up_to_two_minutes() -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.durable.clocks import FakeClock
 from tests.durable.journal_contract import new_run
 from tests.durable.loops import in_loop
 from toolspeak.durable import Runs
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession, OutcomeUnknown
 from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.writer import Heartbeat, Writer
+from toolspeak.values.errors import StoreUnavailable
 
 WAIT_SECONDS = 30
 
@@ -158,3 +160,45 @@ def test_a_session_that_is_given_up_is_closed(tmp_path: Path) -> None:
                 writer.submit(lambda session: session.read_clock(), writes=False).result(WAIT_SECONDS)
         assert journal.open <= 1
     assert journal.open == 0
+
+
+class Life:
+    """What a worker says of itself, or why it cannot; and how often it did."""
+
+    def __init__(self) -> None:
+        self.beats = 0
+        self.problem: Exception | None = None
+
+    def describe(self) -> str:
+        if self.problem is not None:
+            raise self.problem
+        self.beats += 1
+        return "{}"
+
+
+def test_a_worker_whose_lease_is_over_says_that_it_lives_before_all_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, life = FakeClock(), Life()
+    beat = Heartbeat("w1", 30_000, life.describe, lambda: True)
+    with closing(Writer(SqliteJournal(tmp_path / "runs.db"), beat, clock)) as writer:
+
+        def count_beats() -> int:
+            return writer.submit(lambda _: life.beats).result(WAIT_SECONDS)
+
+        assert count_beats() == 1
+        assert count_beats() == 1
+        clock.now += 40  # the machine slept
+        assert count_beats() == 2
+        life.problem = StoreUnavailable("the disk is full")
+        clock.now += 12
+        assert count_beats() == 2  # the lease is not over
+        clock.now += 20
+        for _ in range(3):
+            clock.now += 0.3  # jobs that come more often than it is tried again do not put that off
+            with pytest.raises(StoreUnavailable, match="the lease of the worker is over and could not be renewed"):
+                count_beats()
+        life.problem = None
+        clock.now += 0.5
+        assert count_beats() == 3  # it is tried again at once, and not a third of a lease later
+    assert caplog.text.count("worker w1 says nothing until this is over: the disk is full") == 1

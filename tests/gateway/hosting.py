@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from starlette.applications import Starlette
@@ -13,7 +15,8 @@ from starlette.types import Message
 
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.server import TimeoutProtocol, build_server
-from toolspeak.models import Model
+from toolspeak.models import EmbeddedModel, Model
+from toolspeak.values.errors import EndpointDown
 
 OPEN = AccessRules()
 
@@ -49,6 +52,27 @@ def until(condition: Any, seconds: float = 15.0) -> float:
         assert time.monotonic() < began + seconds, "it did not happen"
         time.sleep(0.005)
     return time.monotonic() - began
+
+
+class SlowModel(EmbeddedModel):
+    """An embedded model that is loaded when `has_weights` is set, and fails with `problem` if there is one."""
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(Path("slow.gguf"))
+        self.has_weights = threading.Event()
+        self.problem = problem
+        self.is_loaded = False
+
+    @property
+    def is_ready(self) -> bool:
+        return self.is_loaded
+
+    def load(self, on_progress: object = None) -> Any:
+        self.has_weights.wait(60)
+        if self.problem:
+            raise EndpointDown(self.problem)
+        self.is_loaded = True
+        return SimpleNamespace(was_started=True)
 
 
 class Reply:

@@ -1,6 +1,8 @@
 """What a client gets when a request cannot be answered: over HTTP, with the official SDKs, in each API's own form."""
 
 import json
+import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +10,10 @@ import anthropic
 import openai
 import pytest
 
+from tests.cases import each_case
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import app
-from toolspeak.gateway.errors import report_error
+from toolspeak.gateway.errors import describe_refusal, report_error
 from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
 from toolspeak.models import RetryPolicy
@@ -23,6 +26,7 @@ from toolspeak.values.errors import (
     ModelError,
     ProviderError,
     RateLimited,
+    ReplayMiss,
     StreamInterrupted,
     ToolError,
     UsageError,
@@ -213,3 +217,43 @@ def test_what_anthropic_clients_look_for_in_vain_is_told_in_their_form():
     assert (reply.status, reply.json["error"]["type"]) == (405, "invalid_request_error")
     reply = ask(application, b"", path="/v1/files")
     assert reply.json["error"]["code"] == "unknown_url"
+
+
+# What the log says
+
+
+@each_case(
+    "error, line",
+    [
+        (FieldError("n", "must be at most 1, not 2"), "n: must be at most 1, not 2"),
+        (
+            FieldError("messages[0].role", "'Tell me \\'all\\'' is none of user"),
+            "messages[0].role: '…' is none of user",
+        ),
+        (FieldError("a.enum", '["Tell", "me", "al'), "a.enum: ['…', '…', '…'"),
+        (FieldError("a\nb", "is missing"), "a b: is missing"),
+        (RequestRefused("bad_request", "'utf-8' codec can't decode"), "'…' codec can't decode"),
+        (RequestRefused("model_unknown", "there is no model 'gpt-5'"), "there is no model 'gpt-5'"),
+        (RequestRefused("key_wrong", "the key is missing or wrong"), "the key is missing or wrong"),
+        (ContextExceeded("Tell me all", status=400), "context_exceeded"),
+        (ProviderError("Incorrect API key: sk-1", status=401), "upstream_key_refused, the endpoint answered 401"),
+        (EndpointDown("Tell me all"), "upstream_unreachable (EndpointDown)"),
+        (AnswerNotRepaired("it said: Tell me all"), "answer_not_repaired (AnswerNotRepaired)"),
+        (ReplayMiss("- Tell me all"), "bad_request (ReplayMiss)"),
+    ],
+)
+def test_the_log_has_the_reason_without_texts_of_others(error: Exception, line: str):
+    assert describe_refusal(error) == line
+
+
+def test_a_refusal_is_one_line_with_its_reason(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "toolspeak.gateway")
+    application = app([serve_model(ScriptedModel([]), TYPESCRIPT)])
+    reply = ask(application, {**BODY, "n": 2})
+    ask(application, b"no json")
+    ask(application, BODY, path="/v1/noth\x1bing")
+    first, second, third = (record.getMessage() for record in caplog.records)
+    request_id = reply.headers["x-request-id"]
+    assert re.fullmatch(rf"{request_id} POST /v1/chat/completions 400 \d+ ms: n: .*", first)
+    assert second.endswith(" ms: the body is not JSON: Expecting value: line 1 column 1 (char 0)")
+    assert third.endswith(r" POST '/v1/noth\x1bing' 404: route_unknown")

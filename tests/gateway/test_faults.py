@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import multiprocessing
 import os
 import re
 import socket
@@ -425,6 +426,14 @@ def resident() -> int:
 @pytest.mark.timeout(120)
 @needs_proc
 def test_ten_thousand_requests_leave_nothing():
+    """In a process of its own: the memory of one that ran other tests grows and shrinks by itself."""
+    process = multiprocessing.get_context("spawn").Process(target=serve_ten_thousand_requests)
+    process.start()
+    process.join()
+    assert process.exitcode == 0  # what is wrong is on standard error
+
+
+def serve_ten_thousand_requests() -> None:
     """All sorts of them: answered, refused, failed, left by their clients; streamed and plain; in both APIs."""
     cut = says("```typescript\nget_weather({city: \n```")
     models = {

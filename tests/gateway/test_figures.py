@@ -3,8 +3,9 @@
 import asyncio
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -28,6 +29,8 @@ from .hosting import Reply, ask, host_app, send_request, serve_model
 from .test_serve import KEY, expect_refusal, home, serving
 
 __all__ = ["home"]
+
+T = TypeVar("T")
 
 PARIS = ("get_weather", {"city": "Paris"})
 USAGE = Usage(input_tokens=40, output_tokens=7, cached_tokens=30)
@@ -80,21 +83,44 @@ def test_repairs_and_refusals_are_counted():
     assert figures['toolspeak_gateway_repaired_calls_total{model="scripted",repair="closers"}'] == 1
 
 
-def test_a_stream_counts_as_open_until_its_client_leaves():
-    async def leave() -> tuple[float, float]:
-        model = ScriptedModel([ScriptedReply(text="So it is.", lingers=60)])
-        application = app([serve_model(model, TYPESCRIPT)])
-        leaves, reply = asyncio.Event(), Reply()
-        task = asyncio.create_task(send_request(application, body(stream=True, tools=[]), leaves=leaves, reply=reply))
-        async with asyncio.timeout(20):
-            while b"So it is." not in reply.body:
-                await asyncio.sleep(0)
-        during = application.state.figures.open_streams
-        leaves.set()
-        await task
-        return during, application.state.figures.open_streams
+async def read_while_streaming(read: Callable[[Any], T]) -> tuple[T, T]:
+    """Return what is read of the figures while an answer is streamed, and after its client has left."""
+    model = ScriptedModel([ScriptedReply(text="So it is.", lingers=60)])
+    application = app([serve_model(model, TYPESCRIPT)])
+    leaves, reply = asyncio.Event(), Reply()
+    task = asyncio.create_task(send_request(application, body(stream=True, tools=[]), leaves=leaves, reply=reply))
+    async with asyncio.timeout(20):
+        while b"So it is." not in reply.body:
+            await asyncio.sleep(0)
+    during = read(application.state.figures)
+    leaves.set()
+    await task
+    return during, read(application.state.figures)
 
-    assert asyncio.run(leave()) == (1, 0)
+
+def test_a_stream_counts_as_open_until_its_client_leaves():
+    assert asyncio.run(read_while_streaming(lambda figures: figures.open_streams)) == (1, 0)
+
+
+def test_a_request_lasts_until_all_of_its_answer_was_sent():
+    labels = '{route="/v1/chat/completions",model="scripted"}'
+    during, after = asyncio.run(read_while_streaming(lambda figures: figures.render()))
+    assert f"toolspeak_gateway_request_seconds_count{labels} 1" not in during
+    assert f"toolspeak_gateway_request_seconds_count{labels} 1" in after
+    assert f'toolspeak_gateway_request_seconds_bucket{labels[:-1]},le="600"}} 1' in after
+    assert "# TYPE toolspeak_gateway_request_seconds histogram" in after
+
+
+def test_labels_of_durations_are_routes_and_models_that_are_served():
+    application = app([serve_model(scripted(), TYPESCRIPT)])
+    ask(application, body(model="another name"))
+    ask(application, b"no json")
+    ask(application, body(), path="/v1/nothing")
+    counts = {name for name in read_figures(application) if name.startswith("toolspeak_gateway_request_seconds_count")}
+    assert counts == {
+        'toolspeak_gateway_request_seconds_count{route="/v1/chat/completions",model=""}',
+        'toolspeak_gateway_request_seconds_count{route="/v1/chat/completions",model="scripted"}',
+    }
 
 
 def test_figures_are_behind_the_key():
@@ -116,9 +142,9 @@ def test_with_a_store_the_figures_of_both_are_served(tmp_path: Path):
 
 
 def test_a_histogram_counts_up_to_each_bound():
-    histogram = LabelledHistogram("model", (0.5, 1.0))
+    histogram = LabelledHistogram((0.5, 1.0), "model")
     for value in (0.5, 0.7, 3.0):
-        histogram.add("m", value)
+        histogram.add(value, "m")
     assert format_figure("first", "First.", histogram.list_samples(), "histogram").splitlines() == [
         "# HELP toolspeak_first First.",
         "# TYPE toolspeak_first histogram",

@@ -21,7 +21,7 @@ from toolspeak.values.pieces import Answer
 from toolspeak.wire import openai_chat
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted
-from .hosting import Reply, ask, gateway, host_app, serve_model
+from .hosting import Reply, SlowModel, ask, gateway, host_app, serve_model, until
 from .playing import Piecewise
 from .upstream import sends, upstream
 
@@ -220,7 +220,27 @@ def test_probes_need_no_key():
     with host_app(application) as url:
         assert httpx.head(f"{url}/").status_code == 200
         assert httpx.get(f"{url}/health").json() == {"status": "ok"}
+        assert httpx.get(f"{url}/ready").json() == {"status": "ok"}
         assert httpx.get(f"{url}/v1/models").status_code == 401
+
+
+def test_a_gateway_is_ready_when_its_models_are_loaded(caplog: pytest.LogCaptureFixture):
+    model = SlowModel("the file secret.gguf is broken")
+    with host_app(app([serve_model(model, JSON)], AccessRules(key="a long secret"))) as url:
+
+        def ask_ready() -> tuple[int, str]:
+            reply = httpx.get(f"{url}/ready")
+            return reply.status_code, reply.json().get("message", "")
+
+        assert ask_ready() == (503, "a model is being loaded; ask again in a few seconds")
+        assert httpx.get(f"{url}/health").status_code == 200
+        model.has_weights.set()
+        until(lambda: "could not be loaded" in ask_ready()[1])
+        assert "secret.gguf is broken" in caplog.text
+        model.problem = ""
+        until(lambda: ask_ready()[0] == 200)  # each question tries again
+        model.is_loaded = False  # its process has died
+        until(lambda: ask_ready()[0] == 200)
 
 
 def test_a_page_of_an_allowed_origin_may_ask_and_read():

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from toolspeak.gateway import AccessRules, guard
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.run_routes import run_routes
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
 
 from .hosting import host_app
 
@@ -47,6 +49,12 @@ async def rest() -> str:
     """Wait for ever."""
     await asyncio.Event().wait()
     return ""
+
+
+@tool(effect="once")
+async def ship(order: str, context: Context[None]) -> str:
+    """Ship an order when it is paid."""
+    return f"shipped: {await context.wait_for(f'orders/{order} is paid', timeout=3600)}"
 
 
 class Answer(NamedTuple):
@@ -119,11 +127,15 @@ class Client:
 
     def wait_for_call(self, run_id: str) -> str:
         """Wait until a call waits for an approval, and return its id."""
+        return self.wait_for_event(run_id, "approval_needed")["call"]["id"]
+
+    def wait_for_event(self, run_id: str, kind: str) -> Any:
+        """Wait until an event of a kind has happened, and return its data."""
         after: str | None = None
         while True:
             for event in self.events(run_id, after, 1):
-                if event.kind == "approval_needed":
-                    return event.data["call"]["id"]
+                if event.kind == kind:
+                    return event.data
                 after = event.id
 
 
@@ -134,6 +146,7 @@ def serve_runs(store: str) -> Generator[str]:
         "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
         "echo": Agent(ScriptedModel([says("word " * 30)] * 3, chunk=5, pace=0.01)),
         "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
+        "shop": Agent(ScriptedModel([calls(("ship", {"order": "42"})), says("Shipped.")]), [ship]),
     }
     rules = AccessRules(key=KEY, origins=frozenset({"https://board.example"}))
     with (
@@ -186,8 +199,32 @@ def test_runs_have_data_by_which_they_are_listed(client: Client) -> None:
     assert client.ask("GET", f"/runs/{run_id}").json["data"] == {"tenant": "acme", "user": 7}
     assert [each["id"] for each in client.ask("GET", "/runs?data.tenant=acme&data.user=7").json["runs"]] == [run_id]
     assert client.ask("GET", "/runs?data.tenant=nobody").json == {"runs": []}
+    assert client.ask("GET", "/runs?data.tenant=acme&stop=error&since=3600").json == {"runs": []}
+    later = client.ask(
+        "POST", "/runs", {"agent": "echo", "prompt": "Hi.", "delay": 3600, "lane": "a", "concurrency": 2}
+    )
+    assert (later.status, later.json["status"], later.json["lane"]) == (201, "queued", "a (2 at once)")
+    assert client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", "webhook": "http://x/"}).status == 400
     wrong = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", "data": "acme"})
     assert (wrong.status, wrong.error.startswith("data: ")) == (400, True)
+
+
+def test_a_signal_lets_a_call_go_on(client: Client) -> None:
+    run_id = client.start("shop")
+    assert client.wait_for_event(run_id, "tool_suspended")["signal"] == "orders/42 is paid"
+    [wait] = client.ask("GET", f"/runs/{run_id}").json["waits"]
+    assert (wait["signal"], wait["until"] > time.time()) == ("orders/42 is paid", True)
+    path = "/signals/orders%2F42%20is%20paid"
+    assert client.ask("POST", path, [1]).status == 400
+    assert client.ask("POST", path, {"amount": 7}).json == {"counts": True}
+    assert client.ask("POST", path).json == {"counts": False}
+    over = [event.data for event in client.events(run_id) if event.kind == "wait_over"]
+    assert [(each["came"], each["value"]) for each in over] == [(True, {"amount": 7})]
+    shown = client.ask("GET", f"/runs/{run_id}").json
+    assert (shown["text"], shown["waits"]) == ("Shipped.", [])
+    assert client.ask("POST", "/signals/alone").json == {"counts": True}
+    wrong = client.ask("POST", f"/signals/{'x' * 201}")
+    assert (wrong.status, "1 to 200 printable" in wrong.error) == (400, True)
 
 
 def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +244,14 @@ def test_what_cannot_be_started_is_explained(client: Client, monkeypatch: pytest
     assert "limits.turns: must be at least 1" in refuse(limits={"turns": 0})
     lane = client.ask("POST", "/runs", {"agent": "echo", "prompt": "Hi.", "lane": "gpt"})
     assert (lane.status, "there is no lane 'gpt'" in lane.error) == (409, True)
-    assert client.ask("GET", "/runs?status=odd").status == 400
+    for query, problem in (
+        ("status=odd", "status: must be one of queued, "),
+        ("stop=eror", "stop: must be one of answered, "),
+        ("tenant=acme", "tenant: there is no such parameter; there are status, stop, agent, chat, data.NAME, "),
+        ("statuss=paused", "statuss: there is no such parameter"),
+    ):
+        wrong = client.ask("GET", f"/runs?{query}")
+        assert (wrong.status, problem in wrong.error) == (400, True), wrong.error
     large = client.ask("POST", "/runs", **{"content-length": "10000001"})
     assert (large.status, "larger than 10,000,000 bytes" in large.error) == (413, True)
 

@@ -1,28 +1,40 @@
 """`toolspeak serve`, run as a person runs it."""
 
+import gc
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
 from tests.cli.commands import run_command
-from toolspeak.cli.serve import ServedAddress, ServeOptions, find_served_models, format_client_lines
+from toolspeak.cli.http_server import listen
+from toolspeak.cli.serve import (
+    ServedAddress,
+    ServeOptions,
+    find_served_models,
+    format_client_lines,
+    run_when_loaded,
+)
 from toolspeak.dialects import TYPESCRIPT
+from toolspeak.gateway import app
+from toolspeak.gateway.server import build_server
 from toolspeak.settings import load
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import ToolspeakError, UsageError
 
 from .conversing import MADE, OPENAI_TOOLS, QUESTION, scripted
-from .hosting import gateway, serve_model, until
+from .hosting import SlowModel, gateway, serve_model, until
 from .test_faults import post_raw
 from .upstream import drips, event, upstream
 
@@ -261,3 +273,61 @@ def test_a_default_model_that_was_asked_for_must_be_there(home: Path):
     configured = load(home, environ={"HOME": str(home), "TOOLSPEAK_MODEL": "local:/nowhere.gguf"})
     with pytest.raises(UsageError, match="there is no such file"):
         find_served_models(ServeOptions(), configured)
+
+
+# Models that are loaded
+
+
+@contextmanager
+def loading(model: SlowModel) -> Iterator[tuple[str, list[str], list[BaseException]]]:
+    """Serve a model as the command does: the address, what was announced, and the error with which it ended."""
+    announced, errors = list[str](), list[BaseException]()
+    with listen("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server = build_server(app([serve_model(model, TYPESCRIPT)]), host="127.0.0.1", port=0)
+
+        def run() -> None:
+            try:
+                run_when_loaded([model], server, listener, lambda: announced.append(url), f"{url}/ready")
+            except ToolspeakError as error:
+                errors.append(error)
+
+        threshold, thread = gc.get_threshold(), threading.Thread(target=run)
+        thread.start()
+        try:
+            yield url, announced, errors
+        finally:
+            server.should_exit = True
+            thread.join()
+            gc.unfreeze()
+            gc.set_threshold(*threshold)
+
+
+def test_it_says_that_it_serves_when_the_model_is_loaded():
+    model = SlowModel()
+    with loading(model) as (url, announced, errors):
+        assert httpx.get(f"{url}/ready", timeout=30).status_code == 503
+        assert announced == []
+        model.has_weights.set()
+        until(lambda: announced)
+        assert httpx.get(f"{url}/ready").status_code == 200
+    assert errors == []
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server():
+    model = SlowModel("the file is broken")
+    model.has_weights.set()
+    with loading(model) as (_, announced, errors):
+        until(lambda: errors)
+    assert (announced, str(errors[0])) == ([], "the file is broken")
+
+
+@pytest.mark.slow
+def test_broken_weights_are_told_before_anything_is_served(tmp_path: Path):
+    weights = tmp_path / "broken.gguf"
+    weights.write_bytes(b"GGUF and more")
+    command = ("serve", "--port", "0", "--model", f"local:{weights}")
+    done = run_command(*command, cwd=tmp_path, env=environment(tmp_path), stdin=None)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "loading local:broken.gguf; http://127.0.0.1:" in done.stderr
+    assert "failed to load model" in done.stderr

@@ -143,7 +143,7 @@ def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
         ),
         (
             {"expcted": []},
-            "'expcted' means nothing here; what does: category, expected, id, messages, reply, tools, turns",
+            "'expcted' means nothing here; what does: category, claims, expected, id, messages, reply, tools, turns",
         ),
     ],
 )
@@ -181,7 +181,9 @@ def test_two_questions_of_one_name(tmp_path: Path):
 
 
 def test_a_suite_or_a_category_that_is_not_there():
-    with pytest.raises(UsageError, match="there is no suite 'quik'; write quick, field, bfcl or the path of a file"):
+    with pytest.raises(
+        UsageError, match="there is no suite 'quik'; write quick, field, answers, bfcl or the path of a file"
+    ):
         load_suite("quik")
     with pytest.raises(UsageError, match="quick has no category 'hard'; it has: single, "):
         load_suite("quick", ["hard"])

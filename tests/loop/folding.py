@@ -98,6 +98,8 @@ def _short(action: Action) -> str:
             return f"cancel {' '.join(action.call_ids)}"
         case "ask_approval":
             return f"approve {' '.join(each.id for each in action.calls)}"
+        case "guide":
+            return f"{action.fact.step} {' '.join(action.fact.tools)}".rstrip()
         case "finish":
             return f"finish {action.reason}"
         case kind:

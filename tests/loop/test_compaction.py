@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolspeak.loop import initial_state, reduce, words
+from toolspeak.loop.big_results import Query
 from toolspeak.loop.compaction import Sizes, drop_system, find_cuts, list_rounds, plan_compaction, show_history
-from toolspeak.loop.recall import RECALL, read_earlier, write_round
+from toolspeak.loop.recall import RECALL, RECALL_PARTS, read_earlier, write_round
 from toolspeak.run.search_tools import OWN_TOOLS
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.events import Compacted, NestedFact, RunStarted, Usage
@@ -120,7 +121,7 @@ def read_whole(history: tuple[Message, ...], handle: str) -> str:
     """All pieces of something that is recalled, joined."""
     whole, start = "", 0
     while True:
-        piece, _, rest = read_earlier(history, 0, handle, start, 500).partition("\n… (characters ")
+        piece, _, rest = read_earlier(history, 0, handle, Query(start=start), 500).partition("\n… (characters ")
         whole += piece
         if not rest:
             return whole
@@ -211,28 +212,28 @@ def test_texts_and_images_keep_their_order():
 
 def test_words_are_found_in_what_is_not_shown():
     history = (user("My dog is called Rex."), assistant("Nice."), user("And my cat?"), assistant("No idea."))
-    assert read_earlier(history, 2, "REX", 0, 900).startswith("round_1: …user: My dog is called Rex.")
-    assert "cat" not in read_earlier(history, 2, "is", 0, 900)
-    miss = read_earlier(history, 2, "parrot", 0, 900)
+    assert read_earlier(history, 2, "REX", Query(), 900).startswith("round_1: …user: My dog is called Rex.")
+    assert "cat" not in read_earlier(history, 2, "is", Query(), 900)
+    miss = read_earlier(history, 2, "parrot", Query(), 900)
     assert miss == "Nothing is called 'parrot', and no earlier round contains it. There are: round_1 to round_2."
-    assert "nothing at 5,000" in read_earlier(history, 2, "round_1", 5000, 900)
+    assert "nothing at 5,000" in read_earlier(history, 2, "round_1", Query(start=5000), 900)
 
 
 def test_words_are_found_over_line_breaks_and_beside_letters_that_fold_into_two():
     history = (user("ß" * 400 + " The word\nis  apple. " + "ß" * 400), assistant("ok"))
-    found = read_earlier(history, 2, " WORD is\napple ", 0, 900)
+    found = read_earlier(history, 2, " WORD is\napple ", Query(), 900)
     assert found == f"round_1: …{'ß' * 75} The word is apple. {'ß' * 78}…"
-    assert "ßß The word" in read_earlier(history, 2, "ssss the", 0, 900)
+    assert "ßß The word" in read_earlier(history, 2, "ssss the", Query(), 900)
 
 
 @pytest.mark.parametrize("handle", ["round_1", "Round_1", ' "ROUND_1" ', "'round_01'"])
 def test_a_handle_is_read_as_models_write_it(handle: str):
-    assert read_earlier((user("Hello."), assistant("Hi.")), 2, handle, 0, 900) == "user: Hello.\nassistant: Hi."
+    assert read_earlier((user("Hello."), assistant("Hi.")), 2, handle, Query(), 900) == "user: Hello.\nassistant: Hi."
 
 
 @pytest.mark.parametrize("handle", ["round_0", "round_2", "round_" + "9" * 5000, "round_", "result_1", "round_²"])
 def test_a_handle_of_nothing_is_told(handle: str):
-    assert "Nothing is called" in read_earlier((user("Hello."), assistant("Hi.")), 2, handle, 0, 9000)
+    assert "Nothing is called" in read_earlier((user("Hello."), assistant("Hi.")), 2, handle, Query(), 9000)
 
 
 def test_calls_of_a_tool_of_the_user_named_recall_are_written():
@@ -244,7 +245,7 @@ def test_calls_of_a_tool_of_the_user_named_recall_are_written():
 
 
 def test_the_tool_that_is_offered_takes_what_its_function_takes():
-    offered, own = RECALL.parameters["properties"], OWN_TOOLS["recall"].spec.parameters["properties"]
+    offered, own = RECALL_PARTS.parameters["properties"], OWN_TOOLS["recall"].spec.parameters["properties"]
     assert {name: each["type"] for name, each in offered.items()} == {name: each["type"] for name, each in own.items()}
     assert RECALL.parameters["required"] == OWN_TOOLS["recall"].spec.parameters["required"]
     assert (RECALL.name, RECALL.effect) == (OWN_TOOLS["recall"].spec.name, OWN_TOOLS["recall"].spec.effect)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.cases import each_case
+from toolspeak.loop import decide
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -13,9 +14,11 @@ from toolspeak.values.events import (
     RunResumed,
     SaidInThought,
     ToolChoice,
+    ToolSuspended,
     TurnRestarted,
     TurnStarted,
     Usage,
+    WaitOver,
 )
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Ref
@@ -27,6 +30,9 @@ ASKED = [ApprovalNeeded(call=call("pay p"))]
 NAMED = ToolChoice(mode="named", names=("send", "put"))
 MALFORMED = CallMalformed(call_id="m", name="nothing", raw="?", reason="no such tool")
 CANCELLED = Interrupted(cause="cancelled")
+PAY_WAITS = ToolSuspended(call_id="p", number=1, signal="paid")
+SEND_WAITS = ToolSuspended(call_id="a", number=1, seconds=60)
+SENT_LATER = WaitOver(call_id="a", number=1)
 
 TABLE: dict[str, tuple[list[Any], list[str]]] = {
     # The beginning
@@ -236,6 +242,82 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
     "time is up": ([GO, *turn("pay p"), *ASKED, Interrupted(cause="deadline")], ["finish limit"]),
     "the endpoint is dead": ([GO, TurnStarted(turn=1), Interrupted(cause="endpoint")], ["stop_stream"]),
     "it is over": ([GO, *turn(text="Hi."), RunEnded(reason="answered")], []),
+    # Waiting
+    "a call waits": ([GO, *turn("send a"), *run("a"), SEND_WAITS], ["suspend"]),
+    "others go on": ([GO, *turn("send a", "put b", "put c"), *run("a", "b"), SEND_WAITS], ["run c"]),
+    "and are waited for": ([GO, *turn("send a", "put b"), *run("a", "b"), SEND_WAITS], []),
+    "until all wait": ([GO, *turn("send a", "put b"), *run("a", "b"), SEND_WAITS, result("b")], ["suspend"]),
+    "what must be alone waits behind it": ([GO, *turn("send a", "alone b"), *run("a"), SEND_WAITS], ["suspend"]),
+    "and what needs its result": ([GO, *turn("send a", "put b", x=Ref(call="a")), *run("a"), SEND_WAITS], ["suspend"]),
+    "somebody is asked meanwhile": ([GO, *turn("send a", "pay p"), *run("a"), SEND_WAITS], ["approve p"]),
+    "and is waited for": ([GO, *turn("send a", "pay p"), *run("a"), SEND_WAITS, *ASKED], []),
+    "a read waits while the model speaks": (
+        [GO, TurnStarted(turn=1), ready("read a"), *run("a"), SEND_WAITS, ready("read b")],
+        ["run b"],
+    ),
+    "it waits in another process": ([GO, *turn("send a"), *run("a"), SEND_WAITS, RunResumed()], ["suspend"]),
+    "the wait is over": ([GO, *turn("send a"), *run("a"), SEND_WAITS, RunResumed(), SENT_LATER], ["run a"]),
+    "the wait of another call is over": (
+        [GO, *turn("send a"), *run("a"), SEND_WAITS, RunResumed(), WaitOver(call_id="b", number=1)],
+        ["suspend"],
+    ),
+    "an earlier wait is over once more": (
+        [
+            GO,
+            *turn("send a"),
+            *run("a"),
+            SEND_WAITS,
+            SENT_LATER,
+            *run("a"),
+            ToolSuspended(call_id="a", number=2),
+            RunResumed(),
+            SENT_LATER,
+        ],
+        ["suspend"],
+    ),
+    "the call counts once": (
+        [started(limits=Limits(calls=1)), *turn("send a"), *run("a"), SEND_WAITS, RunResumed(), SENT_LATER],
+        ["run a"],
+    ),
+    "and counts": (
+        [
+            started(limits=Limits(calls=1)),
+            *turn("send a"),
+            *run("a"),
+            SEND_WAITS,
+            SENT_LATER,
+            *run("a"),
+            result("a"),
+            *turn("send b", number=2),
+        ],
+        ["finish limit"],
+    ),
+    "its approval still counts": (
+        [
+            GO,
+            *turn("pay p"),
+            *ASKED,
+            ApprovalGiven(call_id="p", approved=True),
+            *run("p"),
+            PAY_WAITS,
+            RunResumed(),
+            WaitOver(call_id="p", number=1, signal="paid", came=True),
+        ],
+        ["run p"],
+    ),
+    "it is cut off after the wait": (
+        [GO, *turn("send a"), *run("a"), SEND_WAITS, RunResumed(), SENT_LATER, *run("a"), RunResumed()],
+        ["ask 2"],
+    ),
+    "cancelled while a call waits": ([GO, *turn("send a"), *run("a"), SEND_WAITS, CANCELLED], ["finish cancelled"]),
+    "cancelled, and a call waits then": (
+        [GO, *turn("send a"), *run("a"), CANCELLED, SEND_WAITS],
+        ["finish cancelled"],
+    ),
+    "cut off while a call waits": (
+        [GO, TurnStarted(turn=1), ready("read a"), *run("a"), SEND_WAITS, ended(call("read a"), finish="length")],
+        ["finish length"],
+    ),
     # Going on
     "resumed before the first turn": ([GO, RunResumed()], ["ask 1"]),
     "resumed while the model spoke": ([GO, TurnStarted(turn=1), ready("read a"), *run("a"), RunResumed()], ["ask 1"]),
@@ -310,8 +392,23 @@ def test_the_same_call_with_the_same_result_is_told_then_ends():
     assert wanted(after(facts)) == ["finish loop"]
 
 
+def test_a_guided_model_is_told_then_kept_from_its_tool_then_asked_for_an_answer():
+    facts: list[Any] = [started(guided=True)]
+    for number, step in enumerate(["", "told send", "withheld send", "words send"], 1):
+        assert wanted(after(facts)) == [f"ask {number}"]
+        made = turn(f"send c{number}", number=number)
+        facts += made if number == 4 else [*made, *run(f"c{number}"), result(f"c{number}")]
+        if step:
+            assert wanted(after(facts)) == [step]
+            facts.append(decide(after(facts))[0].fact)
+    assert wanted(after(facts)) == ["ask 5 none"]
+    assert wanted(after(facts, turn(number=5, text="Done."))) == ["finish answered"]
+    assert wanted(after(facts, turn("send c5", number=5))) == ["finish loop"]
+    assert after(facts, turn("read c5", number=5)).turn.calls["c5"].result.ran is False
+
+
 def test_another_result_or_another_argument_is_not_the_same():
-    facts: list[Any] = [started(limits=Limits(turns=None))]
+    facts: list[Any] = [started(limits=Limits(turns=None), guided=True)]
     for number in range(1, 8):
         facts += [*turn(f"send c{number}", number=number), *run(f"c{number}"), result(f"c{number}", number)]
         facts += [*turn(f"send d{number}", number=100 + number, x=number), *run(f"d{number}"), result(f"d{number}")]

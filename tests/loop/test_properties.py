@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from toolspeak.loop import BrokenReference, State, decide, fold, initial_state, reduce, resolve_references
+from toolspeak.loop import BrokenReference, CallState, State, decide, fold, initial_state, reduce, resolve_references
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -13,6 +13,7 @@ from toolspeak.values.events import (
     CallMalformed,
     CallQuoted,
     CallReady,
+    Escalation,
     Fact,
     Interrupted,
     RunEnded,
@@ -21,8 +22,10 @@ from toolspeak.values.events import (
     ToolChoice,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnRestarted,
     TurnStarted,
+    WaitOver,
 )
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Ref, Result, ToolCall
@@ -38,6 +41,8 @@ RUNS = st.builds(
     parallel=st.booleans(),
     output=st.sampled_from([None, "answer"]),
     has_approver=st.booleans(),
+    guided=st.booleans(),
+    escalation=st.sampled_from([None, Escalation(causes=("loop", "malformed", "missing"), models=("", "large"))]),
     choice=st.sampled_from(
         [
             ToolChoice(),
@@ -63,7 +68,7 @@ class World:
         self.data = data
         self.state = initial_state(SPECS)
         self.facts: list[Fact] = []
-        self.listening = False
+        self.listening = self.is_put_down = False
         self.running: dict[str, ToolCall] = {}
         self.asked: list[str] = []
         self.said: list[ToolCall] = []
@@ -76,6 +81,7 @@ class World:
         note(repr(fact))
         self.facts.append(fact)
         self.state = reduce(self.state, fact)
+        self.is_put_down = False
         self.do()
 
     def do(self) -> None:
@@ -100,7 +106,8 @@ class World:
                 assert self.running.keys() <= set(self.state.turn.abandoned_ids)
                 sendable(self.state)
                 self.listening, self.said = True, []
-                self.fold(TurnStarted(turn=action.turn))
+                guidance = self.state.next_guidance
+                self.fold(TurnStarted(turn=action.turn, model="" if guidance is None else guidance.model))
             case "stop_stream":
                 assert self.listening
             case "run_tools":
@@ -114,11 +121,25 @@ class World:
                     assert call.id in self.quoted or BY_NAME[call.name].approve
                     self.asked.append(call.id)
                     self.fold(ApprovalNeeded(call=call))
+            case "guide":
+                assert not self.listening
+                self.fold(action.fact)
+                sendable(self.state)
+            case "suspend":
+                assert not (self.listening)
+                assert not (self.running)
+                assert not (self.asked)
+                assert self.suspended
+                self.is_put_down = True
             case _:
                 assert not self.listening
                 assert not self.running
                 sendable(self.state)
                 self.fold(RunEnded(reason=action.reason, detail=action.detail))
+
+    @property
+    def suspended(self) -> list[CallState]:
+        return [each for each in self.state.turn.calls.values() if each.stage == "suspended"]
 
     def leads_nowhere(self, call: ToolCall) -> bool:
         """Whether it refers to what is not there: such a call is started only to say so, and is never made."""
@@ -170,9 +191,13 @@ class World:
                     choices.append(self.restarted)
         if self.running:
             choices.append(self.tool_ends)
+            if not calmly:
+                choices.append(self.tool_waits)
         if self.asked:
             choices.append(self.somebody_answers)
-        assert choices, "nothing is under way, and the loop wants nothing: it is stuck"
+        assert choices or self.is_put_down, "nothing is under way, and the loop wants nothing: it is stuck"
+        if self.suspended and (self.is_put_down or not calmly):
+            choices.append(self.wait_is_over)
         if not calmly:
             choices += [self.interrupted, self.resumed]
         self.data.draw(st.sampled_from(choices))()
@@ -210,13 +235,30 @@ class World:
             if self.state.interruption
             else self.data.draw(st.sampled_from(["stop", "closed", "length", "error"]))
         )
-        self.fact(ended(*self.said, text=self.data.draw(st.sampled_from(["", "Hi."])), finish=finish))
+        thought = (ToolCall(id="thought", name="read", arguments={"x": 1}),)
+        thought_calls = () if self.said else self.data.draw(st.sampled_from([(), thought]))
+        text = self.data.draw(st.sampled_from(["", "Hi."]))
+        self.fact(ended(*self.said, text=text, finish=finish, thought_calls=thought_calls))
 
     def tool_ends(self) -> None:
         call_id = self.data.draw(st.sampled_from(sorted(self.running)))
         del self.running[call_id]
         how = self.data.draw(st.sampled_from([{}, {"error": "oh"}, {"error": "bad arguments", "ran": False}]))
         self.fact(result(call_id, **how) if not how else result(call_id, None, **how))
+
+    def tool_waits(self) -> None:
+        call_id = self.data.draw(st.sampled_from(sorted(self.running)))
+        del self.running[call_id]
+        self.entered.remove(call_id)  # it may be made again: it was not cut off
+        known = self.state.turn.calls.get(call_id)
+        number = 1 if known is None else len(known.waits) + 1
+        self.fact(ToolSuspended(call_id=call_id, number=number, signal="paid"))
+
+    def wait_is_over(self) -> None:
+        """Another process goes on, and knows that a wait is over."""
+        waits = self.data.draw(st.sampled_from(self.suspended))
+        self.resume()
+        self.fact(WaitOver(call_id=waits.id, number=len(waits.waits) + 1, signal="paid", came=True))
 
     def somebody_answers(self) -> None:
         self.fact(ApprovalGiven(call_id=self.asked.pop(0), approved=self.data.draw(st.booleans())))
@@ -225,12 +267,18 @@ class World:
         self.fact(Interrupted(cause=self.data.draw(st.sampled_from(["cancelled", "deadline", "endpoint"]))))
 
     def resumed(self) -> None:
+        """Another process goes on."""
+        self.resume()
+        self.do()
+
+    def resume(self) -> None:
         """The process is gone: what was under way is not any more, and the facts are read back."""
         self.listening, self.running, self.asked = False, {}, []
         self.state = initial_state(SPECS)
         for fact in load_facts(dump_facts(self.facts)):
             self.state = reduce(self.state, fact)
-        self.fact(RunResumed())
+        self.fold(RunResumed())
+        self.is_put_down = False
 
 
 def sendable(state: State) -> None:

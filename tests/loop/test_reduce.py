@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.loop import State, initial_state, reduce
-from toolspeak.loop.reduce import MAX_SHOWN_CHARS
 from toolspeak.loop.state import make_key
-from toolspeak.loop.words import EFFECT_UNKNOWN
+from toolspeak.loop.words import EFFECT_UNKNOWN, WAIT_STOPPED, offer_rest
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -18,9 +18,11 @@ from toolspeak.values.events import (
     RunResumed,
     SaidInThought,
     ToolChoice,
+    ToolSuspended,
     TurnRestarted,
     TurnStarted,
     Usage,
+    WaitOver,
 )
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Ref, Result, Text, ToolCall
@@ -72,9 +74,9 @@ def test_what_does_not_concern_this_turn_changes_nothing():
 @pytest.mark.parametrize(
     ("output", "shown"),
     [
-        ("x" * 9, "xxxxx\n… (cut: 5 of 9 characters are shown)"),
+        ("x" * 9, offer_rest("xxxxx\n… (cut: 5 of 9 characters are shown)", "result_1")),
         ("x" * 5, "xxxxx"),
-        ([1, 2, 3], "[1, 2\n… (cut: 5 of 9 characters are shown)"),
+        ([1, 2, 3], offer_rest("[1, 2\n… (cut: 5 of 9 characters are shown)", "result_1")),
     ],
 )
 def test_what_is_shown_is_cut_and_the_result_is_not(output: Any, shown: str):
@@ -83,9 +85,38 @@ def test_what_is_shown_is_cut_and_the_result_is_not(output: Any, shown: str):
     assert state.finished_calls[0].result.output == output
 
 
-def test_without_a_limit_of_its_own_a_result_is_cut_at_64_kb():
-    state = after(GO, turn("send a"), run("a"), result("a", "x" * 100_000))
-    assert results(state)["a"].startswith("x" * MAX_SHOWN_CHARS + "\n… (cut: 65,536 of 100,000")
+@each_case(
+    "limits, context, chars",
+    {
+        "by default": (Limits(), None, 65_536),
+        "of a large context": (Limits(context=200_000), None, 65_536),
+        "of a small context": (Limits(context=8_000), None, 8_000),
+        "of the model's own context": (Limits(context=8_000), 6_000, 6_000),
+        "of a tiny context": (Limits(context=300), None, 4_096),
+        "as the run says": (Limits(context=8_000, result_tokens=300), 6_000, 1_200),
+        "nothing": (Limits(result_tokens=0), None, 0),
+    },
+)
+def test_a_longer_result_is_shown_in_part_and_kept_whole(limits: Limits, context: int | None, chars: int):
+    def show(output: str) -> State:
+        calls = turn("read a")
+        begun = replace(calls[0], context=context)
+        return after(started(limits=limits), begun, calls[1:], run("a"), result("a", output))
+
+    whole, part = show("x" * chars), show("x" * (chars + 1))
+    assert (results(whole)["a"], whole.has_recall) == ("x" * chars, False)
+    shown = part.history[-1].parts[0]
+    assert (part.has_recall, shown.output) == (True, "x" * (chars + 1))
+    assert len(shown.content[0].text) < chars // 4 + 400
+    assert 'recall("result_1"' in shown.content[0].text
+
+
+def test_a_part_is_numbered_by_all_results_and_compared_without_its_number():
+    big = "x" * 100_000
+    first = [*turn("read a", "read b"), *run("a", "b"), result("a", 1), result("b", big)]
+    state = after(GO, first, turn("read c", number=2), run("c"), result("c", big))
+    assert 'recall("result_3"' in results(state)["c"]
+    assert state.finished_calls[1].shown_text == state.finished_calls[2].shown_text
 
 
 def test_media_stand_beside_or_for_the_text():
@@ -220,6 +251,21 @@ def test_an_unknown_outcome_is_told():
     state = after(GO, turn("send a"), run("a"), RunResumed())
     assert results(state) == {"a": EFFECT_UNKNOWN}
     assert state.started_calls == 1
+
+
+def test_a_call_that_waited_when_the_run_was_stopped_says_so():
+    facts = [started(), *turn("send a"), *run("a"), ToolSuspended(call_id="a", number=1), Interrupted(cause="deadline")]
+    assert results(after(facts)) == {"a": WAIT_STOPPED}
+
+
+def test_a_call_keeps_the_values_of_its_waits():
+    over = [WaitOver(call_id="a", number=number, signal="paid", came=True, value={"n": number}) for number in (1, 2)]
+    facts: list[Any] = [started(), *turn("put a")]
+    for each in over:
+        facts += [*run("a"), ToolSuspended(call_id="a", number=each.number, signal="paid"), RunResumed(), each]
+    state = after(facts, *run("a"), RunResumed())
+    assert state.turn.calls["a"].waits == tuple(over)
+    assert state.started_calls == 0
 
 
 def test_the_tools_are_no_facts():

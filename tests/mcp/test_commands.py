@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import run_command
+from tests.models.server import plays, serving
 from toolspeak import UsageError, mcp
 from toolspeak.mcp.config import read_target
 from toolspeak.settings.project_file import resolve_target
+from toolspeak.testing import calls, says
 from toolspeak.values.errors import ToolsChanged
 
 
@@ -23,9 +25,31 @@ def test_tools_and_call_take_a_server(plain):
     target = f"mcp:{shlex.join(plain())}"
     code, text = run_toolspeak("tools", target)
     assert code == 0
-    assert "echo  Gives the text back." in text
+    assert "echo (needs approval)  Gives the text back." in text
     assert "about this many tokens: native " in text
     assert run_toolspeak("call", target, "echo", "text=hello") == (0, "hello\n")
+
+
+ECHO = plays([calls(("echo", {"text": "hello"})), says("Done.")])
+
+
+def test_the_command_line_asks_before_calls_that_are_not_known_to_read(plain, tmp_path):
+    target = f"mcp:{shlex.join(plain())}"
+    command, *args = plain()
+    servers = {"one": {"command": command, "args": args, "autoApprove": ["echo"]}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    with serving() as server:
+
+        def run(where):
+            server.plays(ECHO)
+            code, text = run_toolspeak("run", "hi", "--tools", where, "-m", f"{server.url}/v1#m", "--no-log")
+            return code, "→ hello" in text
+
+        assert run(target) == (4, False)
+        assert run(str(tmp_path / "mcp.json")) == (0, True)
+    shown = run_toolspeak("tools", str(tmp_path / "mcp.json"))[1]
+    assert "echo  Gives the text back.\n" in shown
+    assert "\ndie (needs approval)\n" in shown
 
 
 def test_a_change_is_accepted_with_mcp_trust(connect, plain):
@@ -68,6 +92,8 @@ def test_a_file_of_servers(plain, tmp_path):
         ('{"mcpServers": {"a": {"url": "ftp://x"}}}', "no address that begins with http"),
         ('{"mcpServers": {"a": {"command": "x", "args": [1]}}}', "args is a list of texts"),
         ('{"mcpServers": {"a": {"command": "x", "type": "pigeon"}}}', "type is one of stdio"),
+        ('{"mcpServers": {"a": {"command": "x", "aprove": true}}}', "no key aprove; did you mean approve"),
+        ('{"mcpServers": {"a": {"command": "x", "auto_approve": []}}}', "did you mean autoApprove"),
     ],
 )
 def test_a_wrong_file_is_refused_in_words(tmp_path, content, words):
@@ -75,6 +101,16 @@ def test_a_wrong_file_is_refused_in_words(tmp_path, content, words):
     path.write_text(content)
     with pytest.raises(UsageError, match=words):
         read_target(path)
+
+
+def test_keys_of_other_clients_are_accepted(tmp_path):
+    keys = (
+        "auth authProviderType description disabledTools enabledTools envFile environment gallery headersHelper icon "
+    )
+    keys += "httpHeaders includeTools excludeTools name sandbox timeout transportType trust version _args //env"
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"a": {"command": "x", **dict.fromkeys(keys.split(), 1)}}}))
+    assert [each.name for each in read_target(path)] == ["a"]
 
 
 @pytest.mark.parametrize(

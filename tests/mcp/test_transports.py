@@ -1,6 +1,7 @@
 """What is kept for a server is bounded: messages are counted before they are parsed, and answers are not piled up."""
 
 import asyncio
+import functools
 import json
 import sys
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 
 from tests.cases import each_case
-from toolspeak import Agent
+from toolspeak import Agent, ToolError
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.failure import ServerFailure
 from toolspeak.mcp.transports import (
@@ -22,6 +23,7 @@ from toolspeak.mcp.transports import (
     MessageTooLarge,
     bound_streams,
     count_values,
+    find_answered_id,
     open_stdio,
 )
 from toolspeak.testing import ScriptedModel, calls, says
@@ -66,6 +68,56 @@ def test_each_event_is_counted_by_itself():
     count_events([b"event: message\r\ndata: " + b"[]," * 50_000 + b"\r", b"\n\r\n: a comment\n"] * 50)
     with pytest.raises(MessageTooLarge, match="16 MB"):
         count_events([b"x" * 100_000] * 200)
+
+
+@each_case(
+    "text, answered",
+    {
+        "the id comes last": (r'{"result": {"id": 1, "a": "\"id\": 2"}, "error": {}, "id": 7}', 7),
+        "the id is a text": (r'{"id": "a\"b", "result": [1, {"id": 3}]}', 'a"b'),
+        "a request": ('{"id": 7, "method": "ping", "result": 1}', None),
+        "a notification": ('{"method": "ping"}', None),
+        "a greeting": ("id: 7, result: 5", None),
+        "an answer to nothing": ('{"id": null, "error": {}}', None),
+        "a text without an end": ('{"id": 7, "result": "', 7),
+    },
+)
+def test_the_id_of_an_answer_that_cannot_be_read_is_found(text, answered):
+    assert find_answered_id(text) == answered
+
+
+@each_case(
+    "name, reason",
+    [
+        ("surrogate", "unexpected end of hex escape"),
+        ("deep", "recursion limit exceeded"),
+        ("number", "no message of JSON-RPC"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_an_error_at_once(connect, plain, name, reason):
+    made = [(name, {}), ("echo", {"text": "alive"})]
+    model = ScriptedModel([*(calls(each) for each in made), says("done")])
+    first, second = Agent(model, [connect(plain())], tool_timeout=None).run("go").calls
+    assert "the MCP server plain answered with something that is no result (" in first.error
+    assert reason in first.error
+    assert second.output == "alive"
+
+
+DEEP = functools.reduce(lambda inner, _: [inner], range(900), [])
+
+
+@each_case(
+    "arguments, reason",
+    {
+        "a lone surrogate": ({"text": "\ud800"}, "half of a surrogate pair"),
+        "900 levels": ({"text": "x", "more": DEEP}, "nested too deeply"),
+    },
+)
+def test_arguments_that_cannot_be_sent_are_an_error_at_once(connect, plain, arguments, reason):
+    echo = connect(plain(), pinned=False).load()["echo"]
+    with pytest.raises(ToolError, match=f"the arguments cannot be sent as JSON: .*{reason}; nothing was sent"):
+        asyncio.run(echo(**arguments))
+    assert asyncio.run(echo(text="alive")) == "alive"
 
 
 def test_an_answer_of_many_values_is_refused(connect, plain):

@@ -43,6 +43,7 @@ CommonAdapterLoraInfo = _Any
 class CommonParams:
     def __init__(self):
         self.model, self.cpuparams, self.cpuparams_batch, self.lora_adapters = _Any(), _Any(), _Any(), []
+        self.n_ubatch = 512
 class Server:
     def __init__(self, params):
         loaded = [[each.path, each.scale] for each in params.lora_adapters]

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
+from toolspeak.models import EmbeddedModel
 from toolspeak.models.local import (
     Child,
     LocalServer,
@@ -25,6 +26,10 @@ from toolspeak.models.local import (
     stop_all,
 )
 from toolspeak.values.errors import ModelError, UsageError
+from toolspeak.values.pieces import Answer
+
+from .asking import collect_pieces, run_within
+from .server import Server, streams
 
 READY = """
 import json, sys
@@ -340,3 +345,27 @@ def test_cores_that_may_be_used(tmp_path: Path):
         == 1
     )
     assert count_usable_cores(system(tmp_path / "g", files={"cpu.max": "nonsense"})) == mine
+
+
+def test_how_far_a_prompt_is_read_is_reported(server: Server, weights: Path):
+    delta = '"choices":[{"index":0,"delta":{"role":"assistant","content":%s},"finish_reason":%s}]'
+    progress = ',"prompt_progress":{"total":1832,"cache":12,"processed":%d,"time_ms":5}'
+    chunks = [delta % ("null", "null") + progress % done for done in (12, 524, 1832)]
+    chunks += [delta % (r'"\"prompt_progress\":{\"total\":1"', "null"), delta % ("null", '"stop"')]
+    server.plays(streams(*(f"data: {{{each}}}\n\n".encode() for each in chunks)))
+    command = program(SERVES.replace("http://127.0.0.1:1", server.url))
+
+    class SmallModel(EmbeddedModel):
+        def load(self, on_progress: Callable[[float], None] | None = None) -> LocalServer:
+            return get_shared_server(ServerOptions(weights=self.weights), on_progress=on_progress, command=command)
+
+    model = SmallModel(weights)
+    reports: list[tuple[int, int]] = []
+    run_within(collect_pieces(model))
+    assert "return_progress" not in server.posts[-1].body
+    model.on_prompt_read = lambda done, total: reports.append((done, total))
+    answer = run_within(collect_pieces(model))[-1]
+    assert server.posts[-1].body["return_progress"] is True
+    assert reports == [(12, 1832), (524, 1832), (1832, 1832)]
+    assert isinstance(answer, Answer)
+    assert answer.finish == "stop"

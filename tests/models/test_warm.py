@@ -31,7 +31,7 @@ class _Any:
     pass
 class CommonParams:
     def __init__(self):
-        self.model, self.cpuparams, self.cpuparams_batch = _Any(), _Any(), _Any()
+        self.model, self.cpuparams, self.cpuparams_batch, self.n_ubatch = _Any(), _Any(), _Any(), 512
 class Server:
     def __init__(self, params):
         weights = open(params.model.path).read()

@@ -104,11 +104,11 @@ def test_changes_of_nested_values_have_their_places() -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_request_of_a_turn_is_built_again_exactly(name: str) -> None:
-    script = [calls(("get_weather", {"city": "Paris"})), calls(("convert", {"celsius": 21})), says("Warm.")]
+    script = [*[calls(("get_weather", {"city": "Paris"}))] * 4, says("Warm.")]
     model = ScriptedModel(script, dialect=name)
     document = build_document(Agent(model, tools=[get_weather, convert], system="Be brief.").run("How warm?").facts)
     turns = list_rows(document, "turn")
-    assert len(turns) == len(model.requests) == 3
+    assert len(turns) == len(model.requests) == 5
     for row, request in zip(turns, model.requests, strict=True):
         shown = render_turn(document, row["i"])
         assert shown["dialect"] == shown["used"] == name
@@ -180,6 +180,14 @@ def test_a_turn_that_another_model_took_over_is_void() -> None:
     turns = list_rows(document, "turn")
     assert [row.get("void", False) for row in turns] == [True, False]
     assert [row["model"] for row in turns] == ["first", "second"]
+
+
+def test_what_helps_a_model_that_is_lost_is_a_note_with_its_words() -> None:
+    script = [*[calls(("convert", {"celsius": 21}))] * 2, says("Warm.")]
+    document = build_document(Agent(ScriptedModel(script), tools=[convert]).run("How warm?").facts)
+    [note] = list_rows(document, "note")
+    assert note["text"] == "The model repeated convert and was told so"
+    assert "convert (2 times)" in find_sections(document, note, "text")[1]["text"]
 
 
 def test_inner_runs_are_under_their_calls() -> None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from toolspeak.page.details import list_sections
 from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
 from toolspeak.page.routes import stream_changes
 from toolspeak.page.saved_run import write_test
@@ -19,9 +20,11 @@ from toolspeak.values.events import (
     ToolFinished,
     ToolProgress,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    WaitOver,
 )
 from toolspeak.values.messages import Call, Message, ToolCall, ToolResult, assistant, user
 
@@ -84,6 +87,22 @@ def test_how_far_a_call_is_stands_beside_its_row_until_it_has_ended() -> None:
         assert document.encode_outline()["progress"] == []
 
     run_in_loop(watch())
+
+
+def test_a_call_that_waits_says_what_for() -> None:
+    document = begin()
+    for call_id in ("a", "b"):
+        document.add(CallReady(call=ToolCall(id=call_id, name="ship", arguments={})), 0.2)
+        document.add(ToolStarted(call_id=call_id), 0.3)
+    document.add(ToolSuspended(call_id="a", number=1, signal="paid", seconds=60), 0.4)
+    assert (document.fold.rows[2].fields["stage"], document.fold.summary["status"]) == ("suspended", "running")
+    document.add(ToolSuspended(call_id="b", number=1, seconds=5), 0.5)
+    assert document.fold.summary["status"] == "paused"
+    document.add(RunResumed(), 2.0)
+    document.add(WaitOver(call_id="a", number=1, signal="paid", came=True), 2.0)
+    assert (document.fold.rows[2].fields["stage"], document.fold.summary["status"]) == ("ready", "running")
+    texts = [section.text for section in list_sections(document, 2)]
+    assert texts[-2:] == ["It waits for paid, at most 60 s.", "It goes on: paid came."]
 
 
 def test_whoever_connects_again_gets_only_the_rows_that_have_changed() -> None:

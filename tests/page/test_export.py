@@ -20,6 +20,7 @@ from toolspeak.page.export import export_run
 from toolspeak.page.record_files import RecordReader
 from toolspeak.page.redaction import HIDDEN, FactRedactor
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.codec import dump_facts
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact, RunEnded, RunStarted, ToolFinished, ToolStarted, TurnEnded, TurnStarted, Usage
 from toolspeak.values.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
@@ -191,6 +192,17 @@ def test_a_field_in_a_call_that_cannot_be_read_is_hidden_too() -> None:
     facts = Agent(model, tools=[log_in]).run("Log in.").facts
     assert "98765" in export_run(make_document(facts))
     assert "98765" not in export_run(make_document(facts), hidden=["pin"])
+
+
+def test_what_is_repeated_to_a_model_that_is_lost_hides_the_fields_too() -> None:
+    def read_account() -> dict[str, object]:
+        "Read the account."
+        return {"pin": "7q3", "text": "long " * 100}
+
+    script = [*[calls(("read_account", {}))] * 2, says("Done.")]
+    facts = Agent(ScriptedModel(script), tools=[read_account]).run("Go.").facts
+    assert dump_facts(facts).count("7q3") == 3  # two results, and what the model is told
+    assert "7q3" not in dump_facts(FactRedactor([], ["pin"]).redact(facts))
 
 
 def test_the_command_writes_a_file(tmp_path: Path) -> None:

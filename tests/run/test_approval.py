@@ -12,7 +12,7 @@ from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, Tool, tool
-from toolspeak.values.errors import RunPaused, UsageError
+from toolspeak.values.errors import RunPaused, ToolError, UsageError
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
@@ -129,7 +129,7 @@ def test_an_approver_that_fails_ends_the_run_with_its_error(error: BaseException
     agent = Agent(ScriptedModel(SCRIPT), [pay, price], approve=plain if sort == "plain" else coroutine)
     with pytest.raises(raised):
         play(agent, face, record=kept.append)
-    assert kept[-1].reason == "cancelled"
+    assert kept[-1].reason == ("error" if issubclass(raised, Exception) else "cancelled")
     assert "the approval failed" in kept[-1].detail
     again = Agent(ScriptedModel(SCRIPT), [pay, price]).resume(kept)
     assert again.text == "Done."
@@ -247,6 +247,15 @@ def test_a_rule_knows_the_values_that_the_function_would_get():
     assert seen == [({"amount": float(amount), "to": "Ada"}, "deps", True, 1) for amount in (50, 500)]
 
 
+def test_a_run_without_its_agents_approver_pauses():
+    agent = Agent(ScriptedModel(PAYS), [tool(approve=True)(pay_out)], approve=lambda call: True)
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go.", approve=None)
+    with pytest.raises(RunPaused):
+        agent.resume(paused.value.facts, approve=None)
+    assert agent.resume(paused.value.facts).stop_reason == "answered"
+
+
 def test_an_approver_may_take_the_context():
     def approve(call: ToolCall, context: Context[dict[str, float]]) -> bool | str:
         assert context.run_id
@@ -313,3 +322,53 @@ def test_what_cannot_be_an_approval_is_refused():
     with pytest.raises(UsageError, match="approve is True, False or a function of a call, not 'yes'"):
         tool(approve="yes")(pay_out)  # type: ignore[arg-type]  # wrong on purpose
     assert Tool(Tool(pay_out, approve=is_large), name="other").approval_rule is is_large
+
+
+def test_somebody_is_asked_when_the_calls_that_a_rule_let_run_have_ended():
+    happened: list[str] = []
+
+    @tool(approve=lambda call: int(str(call.arguments["n"])) > 1)
+    def pay(n: int) -> str:
+        """Pay."""
+        time.sleep(0.05)
+        happened.append(f"paid {n}")
+        return f"paid {n}"
+
+    def ask(call: ToolCall) -> bool:
+        happened.append(f"asked about {call.arguments['n']}")
+        return True
+
+    script = [calls(("pay", {"n": 1}), ("pay", {"n": 2}), ("pay", {"n": 0})), says("Done.")]
+    outcome = Agent(ScriptedModel(script), [pay], approve=ask).run("Go.")
+    assert outcome.text == "Done."
+    assert sorted(happened[:2]) == ["paid 0", "paid 1"]
+    assert happened[2:] == ["asked about 2", "paid 2"]
+
+
+def test_a_rule_can_refuse_a_call_in_words():
+    def look_up(call: ToolCall) -> bool:
+        raise ToolError(f"there is no invoice {call.arguments['n']}")
+
+    @tool(approve=look_up)
+    def pay(n: int) -> str:
+        """Pay."""
+        return "paid"
+
+    outcome = Agent(ScriptedModel([calls(("pay", {"n": 77})), says("Sorry.")]), [pay]).run("Go.")
+    assert outcome.text == "Sorry."
+    assert "there is no invoice 77" in str(outcome.calls[0].error)
+
+
+def test_an_approver_that_fails_is_logged(caplog: pytest.LogCaptureFixture):
+    @tool(approve=True)
+    def pay(n: int) -> str:
+        """Pay."""
+        return "paid"
+
+    def ask(call: ToolCall) -> bool:
+        raise KeyError("no such user")
+
+    with pytest.raises(KeyError):
+        Agent(ScriptedModel([calls(("pay", {"n": 1}))]), [pay], approve=ask).run("Go.")
+    logged = [record for record in caplog.records if "the approval failed" in record.message]
+    assert [(record.levelname, bool(record.exc_info)) for record in logged] == [("WARNING", True), ("WARNING", False)]

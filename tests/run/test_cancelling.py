@@ -1,15 +1,18 @@
 """A run may be cancelled at every point at which it waits: the facts are whole, nothing is left, and it can go on."""
 
 import asyncio
+import gc
 import threading
+import time
 from collections.abc import Coroutine, Generator
 from typing import Any
 
 import pytest
 
 from toolspeak.execution import THREAD_POOL
-from toolspeak.run import Agent, AsyncStream, Outcome
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.models import Request
+from toolspeak.run import Agent, AsyncStream, Outcome, portal
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.events import Fact, RunEnded
@@ -227,6 +230,34 @@ def test_leaving_a_stream_ends_the_run(how: str):
             ended_whole(facts, "cancelled", agent("python"))
 
 
+async def pass_steps() -> None:
+    """Let everything in this event loop go on that waits for nobody."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
+def test_a_stream_that_nobody_takes_from_stands_still():
+    """One batch a request, as in an async stream: whoever leaves at the first event has let no call run."""
+    paid: list[int] = []
+
+    async def pay(amount: int) -> str:
+        "Pay."
+        paid.append(amount)
+        return "paid"
+
+    script = [calls(("pay", {"amount": amount})) for amount in (1, 2, 3)]
+    stream = Agent(ScriptedModel([*script, says("All paid.")]), [pay]).stream("Pay.")
+    assert next(stream).kind == "run_started"
+    portal.call(pass_steps())
+    assert paid == []
+    assert next(event for event in stream if event.kind == "tool_finished").kind == "tool_finished"
+    portal.call(pass_steps())
+    assert paid == [1]
+    assert [event.kind for event in stream][-1] == "run_ended"
+    assert paid == [1, 2, 3]
+    assert check(stream.outcome).text == "All paid."
+
+
 async def some(stream: AsyncStream[Outcome], count: int) -> None:
     async for _ in stream:
         count -= 1
@@ -349,3 +380,25 @@ def test_a_timeout_of_the_caller_ends_the_run():
     clock = Clock()
     run_coroutine(main())
     assert clock() < 10
+
+
+def test_an_abandoned_stream_is_collected_in_the_thread_of_the_runs(caplog: pytest.LogCaptureFixture):
+    def peek() -> None:
+        stream = Agent(ScriptedModel([says("a b c d e f")], chunk=2, pace=0.01)).stream("Go.")
+        cycle: list[Any] = [stream]
+        cycle.append(cycle)
+        next(iter(stream))
+
+    def collect(_: Request) -> ScriptedReply:
+        gc.collect()
+        return says("Hello.")
+
+    gc.disable()
+    try:
+        peek()
+        before = time.monotonic()
+        assert Agent(ScriptedModel([collect])).run("Go.").text == "Hello."
+    finally:
+        gc.enable()
+    assert time.monotonic() - before < portal.CANCEL_TIMEOUT_SECONDS  # nobody waited until it was given up
+    assert not [record for record in caplog.records if record.name == "asyncio"]

@@ -305,8 +305,8 @@ def test_a_loaded_conversation_keeps_its_dialect():
     chat = Agent(model).chat()
     chat.run("Next.")
     other = Agent(ScriptedModel([says("One."), says("Two.")], dialect="json"))
-    assert next(iter(Chat.load(other, chat.save()).run("Next.").facts)).dialect == "python"  # type: ignore[union-attr]
-    assert next(iter(other.chat(chat.messages).run("Next.").facts)).dialect == "json"  # type: ignore[union-attr]
+    assert next(iter(Chat.load(other, chat.save()).run("Next.").facts)).dialect == "python"  # type: ignore[union-attr]  # the first fact is RunStarted
+    assert next(iter(other.chat(chat.messages).run("Next.").facts)).dialect == "json"  # type: ignore[union-attr]  # the first fact is RunStarted
 
 
 def test_an_empty_conversation_and_saved_messages_are_loaded():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import each_case
+from toolspeak.loop.big_results import Query
 from toolspeak.loop.compaction import find_cuts, show_history
 from toolspeak.loop.recall import read_earlier
 from toolspeak.models import Request
@@ -450,7 +451,7 @@ def test_origins_survive_chats_hand_overs_compactions_and_recall(
     shown = show_history(outcome.messages, compacted, has_recall=True)
     check_origins(shown)
     agent = Agent(ScriptedModel([*[says("π")] * 20, calls(("recall", {"handle": "round_1"})), says("π")]), [read])
-    recalled = read_earlier(outcome.messages, through, "round_1", 0, 1000)
+    recalled = read_earlier(outcome.messages, through, "round_1", Query(), 1000)
     check_origins([Message(role="tool", parts=(Result(call_id="r", content=(Text(text=recalled),)),))])
     assert agent.run(prompt, messages=outcome.messages, compacted=compacted if dropped else None).text
 

@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tests.cases import each_case
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
-from toolspeak.tools import tool
+from toolspeak.tools import Context, Happened, Tool, tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.errors import ProviderError, RunPaused, UsageError
-from toolspeak.values.events import ApprovalNeeded, CallReady, Fact, RunResumed, ToolFinished, ToolStarted
+from toolspeak.values.events import ApprovalNeeded, CallReady, Fact, Guided, RunResumed, ToolFinished, ToolStarted
 from toolspeak.values.limits import Limits
+from toolspeak.values.messages import ToolCall
 
 from . import pausing
 from .playing import FACES, check, play, run_coroutine, sendable, summarize
@@ -174,7 +176,7 @@ def count_calls(outcome: Outcome, before: Outcome) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on_from_every_fact(name: str):
     agent, options = agent_of(*RUNS[name])
-    first = play(agent, "stream", **options)
+    first = play(agent, "astream", **options)
     for place in range(1, len(first.facts) + 1):
         facts = load_facts(dump_facts(first.facts[:place]))
         MADE.clear()
@@ -221,7 +223,9 @@ def test_a_loop_is_counted_across_resuming():
     first = agent.run("Go.")
     for place in range(1, len(first.facts) + 1):
         again = agent.resume(first.facts[:place])
-        assert (again.stop_reason, len(again.calls)) == ("loop", 4)
+        assert (again.stop_reason, len(again.calls)) == ("loop", 5)
+        assert [fact.step for fact in again.facts if isinstance(fact, Guided)] == ["told", "withheld", "words"]
+        assert [message.parts for message in again.messages] == [message.parts for message in first.messages]
 
 
 def test_a_call_in_flight_that_must_not_be_repeated_is_told_as_unknown():
@@ -233,6 +237,65 @@ def test_a_call_in_flight_that_must_not_be_repeated_is_told_as_unknown():
     assert outcome.calls[0].error == EFFECT_UNKNOWN
     assert outcome.calls[1].output == "put b"
     assert MADE == {("put", "b"): 1}
+
+
+def find_nothing(call: ToolCall) -> bool:
+    return False
+
+
+async def find_payment(call: ToolCall, context: Context[None]) -> Happened:
+    return Happened(f"{context.idempotency_key} paid {call.arguments['amount']}")
+
+
+def raise_error(call: ToolCall) -> None:
+    raise ConnectionError("the bank is closed")
+
+
+@each_case(
+    "reconcile, output, made",
+    {
+        "it happened": (find_payment, "r/{id} paid 7", 0),
+        "it did not": (find_nothing, "paid 7 now", 1),
+        "nobody knows": (lambda _: None, None, 0),
+        "the function fails": (raise_error, None, 0),
+        "the function returns something else": (lambda _: "yes", None, 0),
+    },
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_in_flight_is_reconciled(reconcile: Any, output: str | None, made: int, is_async: bool):
+    times: list[int] = []
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        times.append(amount)
+        return f"paid {amount} now"
+
+    async def pay_later(amount: int) -> str:
+        """Pay."""
+        return pay(amount)
+
+    wallet = Tool(pay_later if is_async else pay, name="pay", effect="once", approve=True, reconcile=reconcile)
+    agent = Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("Done.")]), [wallet], approve=lambda _: True)
+    facts = agent.run("Go.").facts
+    started = next(place for place, fact in enumerate(facts) if isinstance(fact, ToolStarted))
+    times.clear()
+    outcome = agent.resume(facts[: started + 1])
+    for _ in range(2):  # and a run that is cut off again after that
+        call = outcome.calls[0]
+        expected = None if output is None else output.replace("r/{id}", f"{outcome.run_id}/{call.call.id}")
+        assert (call.output, call.error) == (expected, EFFECT_UNKNOWN if output is None else None)
+        assert len(times) == made
+        assert outcome.text == "Done."
+        times.clear()
+        started = max(place for place, fact in enumerate(outcome.facts) if isinstance(fact, ToolStarted))
+        outcome = agent.resume(outcome.facts[: started + 1])
+
+
+def test_only_calls_that_must_not_be_repeated_are_reconciled():
+    with pytest.raises(UsageError, match="reconcile is for effect='once'"):
+        Tool(find_nothing, effect="read", reconcile=find_nothing)
+    with pytest.raises(UsageError, match="reconcile is a function of a call"):
+        Tool(find_nothing, reconcile="yes")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_run_that_broke_off_goes_on_when_the_model_is_back():

@@ -450,7 +450,7 @@ def test_an_exception_of_the_approver_of_an_inner_run_ends_all_runs(where: str, 
         agent.run("Go.", record=facts.append)
     ended = facts[-1]
     assert isinstance(ended, RunEnded)
-    assert (ended.reason, "nobody can be asked about ask" in ended.detail) == ("cancelled", True)
+    assert (ended.reason, "nobody can be asked about ask" in ended.detail) == ("error", True)
     whole(tuple(facts))
 
 

@@ -184,7 +184,10 @@ RETURNED: dict[str, tuple[Callable[[], Any], str]] = {
     "a huge number": (lambda: 10**5000, "digits"),
     "a lone surrogate": (lambda: "\ud800", "\ud800"),
     "a class": (lambda: Plain, "Plain"),
-    "a text of 5 MB": (lambda: "x" * 5_000_000, "(cut: 65,536 of 5,000,000 characters are shown)"),
+    "a text of 5 MB": (
+        lambda: "x" * 5_000_000,
+        "of 5,000,000 characters. The whole is a text of 5,000,000 characters.)",
+    ),
     "deeply nested": (lambda: json.loads("[" * 900 + "]" * 900), "["),
 }
 

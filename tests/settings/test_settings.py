@@ -65,7 +65,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         code = true
         approve = "never"
         log = false
-        limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9}
+        limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9, result_tokens = 7}
         local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none", adapter = "lora.gguf"}
 
         [endpoints.work]
@@ -90,7 +90,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
     assert (found.tool_budget, found.code, found.log) == (1500, True, False)
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
     assert found.limits == Limits(
-        turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9
+        turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9, result_tokens=7
     )
     assert found.local == LocalSettings(
         threads=4, context=4096, slots=2, keep_minutes=None, adapter=str(folder / "lora.gguf")

@@ -18,6 +18,7 @@ from toolspeak.values.events import (
     CallStarted,
     Compacted,
     Fact,
+    Guided,
     HandedOver,
     Interrupted,
     NestedFact,
@@ -28,9 +29,11 @@ from toolspeak.values.events import (
     SaidInThought,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    WaitOver,
 )
 from toolspeak.values.limits import Usage
 from toolspeak.values.messages import ToolCall, ToolResult, assistant, user
@@ -50,6 +53,7 @@ def own_facts() -> list[OwnFact]:
         TurnStarted(turn=1, model="openai:gpt"),
         TurnRestarted(turn=1, failed="openai:gpt", reason="gone", model="local:q"),
         SaidInThought(),
+        Guided(cause="repeated", step="told", tools=("tool a",)),
         TurnEnded(message=assistant("Yes."), finish="stop", usage=Usage(output_tokens=1)),
         Interrupted(cause="cancelled"),
         RunEnded(reason="answered"),
@@ -65,6 +69,8 @@ def own_facts() -> list[OwnFact]:
             ApprovalNeeded(call=call),
             ApprovalGiven(call_id=name, approved=False),
             ToolStarted(call_id=name),
+            ToolSuspended(call_id=name, number=1, signal="paid"),
+            WaitOver(call_id=name, number=1, signal="paid", came=True),
             ToolFinished(result=ToolResult(call_id=name, error="ValueError: no")),
             HandedOver(call_id=name, agent="desk", model="m", dialect="json"),
         ]
@@ -185,3 +191,28 @@ def test_the_name_of_a_model_says_who_provides_it():
     assert split_model_name("ollama:qwen3:8b")[:2] == ("ollama", "qwen3:8b")
     assert split_model_name("program")[:2] == ("toolspeak", "program")
     assert split_model_name("localhost:8000:a:b") == ("localhost:8000", "a:b", "localhost", 8000)
+
+
+def test_a_call_that_waits_has_a_span_for_each_time_that_it_runs() -> None:
+    facts: list[Fact] = [
+        RunStarted(run_id="r", model="m", dialect="python", messages=(user("?"),)),
+        CallReady(call=ToolCall(id="a", name="ship", arguments={})),
+        ToolStarted(call_id="a"),
+        ToolSuspended(call_id="a", number=1, signal="paid"),
+        RunResumed(),
+        WaitOver(call_id="a", number=1, signal="paid", came=True),
+        ToolStarted(call_id="a"),
+        ToolFinished(result=ToolResult(call_id="a", output="sent")),
+        RunEnded(reason="answered"),
+    ]
+    spans = build_spans((fact, at) for at, fact in enumerate(facts))
+    assert [(span.name, span.start, span.end) for span in spans] == [
+        ("invoke_agent", 0, 3),
+        ("execute_tool ship", 2, 3),
+        ("invoke_agent", 4, 8),
+        ("execute_tool ship", 6, 7),
+    ]
+    assert [[event.name for event in span.events] for span in spans if span.events] == [
+        ["toolspeak.tool_suspended"],
+        ["toolspeak.wait_over"],
+    ]

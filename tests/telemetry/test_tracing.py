@@ -115,6 +115,21 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], Play]] = {
         },
         run,
     ),
+    "changed to fit": (
+        lambda: {
+            "model": scripted(calls(("wait", {"seconds": "0"}), ("looks", {"city": "Rome"})), says("Sorry.")),
+            "tools": [look, wait],
+        },
+        run,
+    ),
+    "written as text": (
+        lambda: {
+            "model": scripted(says("```python\nwait(seconds='0')\n```"), says("Mild.")),
+            "tools": [look, wait],
+            "dialect": "python",
+        },
+        run,
+    ),
     "malformed": (lambda: {"model": scripted(MALFORMED, says("Sorry.")), "tools": [look]}, run),
     "nested": (
         lambda: {
@@ -270,6 +285,29 @@ def test_content_holds_what_was_new_in_each_turn():
     [answer] = json.loads(str(given[3]["gen_ai.output.messages"]))
     assert (answer["parts"], answer["finish_reason"]) == ([{"type": "text", "content": "Mild."}], "stop")
     assert [each["name"] for each in json.loads(str(given[0]["gen_ai.tool.definitions"]))] == ["look"]
+
+
+@pytest.mark.parametrize("content", [False, True], ids=["without content", "with content"])
+def test_a_function_that_fails_is_an_exception(content: bool):
+    [event] = find("execute_tool fail", "calls that fail", content=content).events
+    message = {"exception.message": "the secret is 42"} if content else {}
+    assert (event.name, dict(event.attributes or {})) == ("exception", {"exception.type": "LookupError", **message})
+    assert find("execute_tool look", "calls that fail").events == ()  # it did not run
+
+
+def test_content_holds_arguments_as_the_model_wrote_them():
+    call = dict(find("execute_tool wait", "changed to fit", content=True).attributes or {})
+    assert (call["gen_ai.tool.call.arguments"], call["toolspeak.call.written"]) == ('{"seconds":0}', '{"seconds": "0"}')
+    first, second = (span for span in play("changed to fit", content=True)[0] if span.name == "chat gpt-5.1")
+    [written] = json.loads(str(dict(first.attributes or {})["gen_ai.output.messages"]))
+    assert [part["arguments"] for part in written["parts"]] == [{"seconds": "0"}, {"city": "Rome"}]
+    replies = json.loads(str(dict(second.attributes or {})["gen_ai.input.messages"]))
+    assert {part["id"]: part["response"] for each in replies for part in each["parts"]} == {
+        written["parts"][0]["id"]: "waited",
+        written["parts"][1]["id"]: "there is no tool 'looks'. Did you mean look?",
+    }
+    text = dict(find("chat gpt-5.1", "written as text", content=True).attributes or {})["toolspeak.message.written"]
+    assert text == "```python\nwait(seconds='0')\n```"
 
 
 def test_spans_of_tools_are_below_their_calls_and_runs_below_the_caller():

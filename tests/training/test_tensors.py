@@ -28,12 +28,20 @@ GROUPS = [
             {"id": "b", "rest": "hello there", "target": "hi"},
         ],
     },
-    {"system": "another", "examples": [{"id": "c", "rest": "abc", "target": "def"}]},
+    {
+        "system": "another",
+        "examples": [
+            {"id": "c", "rest": "abc", "target": "def", "following": [{"rest": "and?", "target": "ghi"}]},
+            {"id": "d", "rest": "x", "target": "y"},
+        ],
+    },
 ]
 SETTINGS = {
     "share": [0.0, 1.0],
     "composed": True,
+    "whole": ["slips"],
     "replayed": 1.0,
+    "once": [],
     "dialects": ["python"],
     "epochs": [0],
     "rank": 4,
@@ -64,9 +72,12 @@ def test_a_group_has_the_losses_of_its_questions(model: Any):
     apart = 0.0
     for group in GROUPS:
         for each in group["examples"]:
-            prompt, target = list((group["system"] + each["rest"]).encode()), [*each["target"].encode(), END]
-            scores = model(torch.tensor([prompt + target])).logits[0, len(prompt) - 1 : -1]
-            apart += torch.nn.functional.cross_entropy(scores, torch.tensor(target), reduction="sum").item()
+            written = list(group["system"].encode())
+            for part in (each, *each.get("following", ())):
+                prompt, target = [*written, *part["rest"].encode()], [*part["target"].encode(), END]
+                scores = model(torch.tensor([prompt + target])).logits[0, len(prompt) - 1 : -1]
+                apart += torch.nn.functional.cross_entropy(scores, torch.tensor(target), reduction="sum").item()
+                written = prompt + target
     assert together == pytest.approx(apart, rel=1e-4)
 
 

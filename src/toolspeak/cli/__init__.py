@@ -15,11 +15,12 @@ group of commands is a module `…_commands.py`, which declares them and imports
 
 Every text that is not toolspeak's own passes through `safe_text.py` before a terminal shows it.
 
-To add a command: declare it in the module of its group and in `app.py`; its work is a module of its own that is
-imported when the command runs. To add an option of a command with many: a field of its class in `options.py`; `chat`
-and `run` share `ConversationOptions`, of which `agent_config.py` builds the agent. An option of sampling: `_SAMPLING`
-in `agent_config.py`, and `complete_sampling`. To add a command within a chat: `COMMANDS` in `chat.py`. To change how an
-event looks: `transcript.py`, and `graph.py` for the drawing of a run. What is pasted for another client:
-`format_client_lines` in `serve.py`. A file that a command writes: `write_text` in `files.py`, which makes no folders. A
-form of tool definitions: `Form` in `options.py` and `as_form` in `tools.py`.
+To add a command: declare it in the module of its group and in `COMMANDS` of `app.py`; its work is a module of its own
+that is imported when the command runs. To add an option of a command with many: a field of its class in `options.py`,
+and its name under a heading in `GROUPS`, if the class has them; `chat` and `run` share `ConversationOptions`, of which
+`agent_config.py` builds the agent. An option of sampling: `_SAMPLING` in `agent_config.py`, and `complete_sampling`. To
+add a command within a chat: `COMMANDS` in `chat.py`. To change how an event looks: `transcript.py`, and `graph.py` for
+the drawing of a run. What is pasted for another client: `format_client_lines` in `serve.py`. A file that a command
+writes: `write_text` in `files.py`, which makes no folders. A form of tool definitions: `Form` in `options.py` and
+`as_form` in `tools.py`.
 """

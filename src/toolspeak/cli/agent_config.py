@@ -18,7 +18,7 @@ from typing import Any
 
 from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.safe_text import reserve_stdout
-from toolspeak.mcp.config import is_server_target
+from toolspeak.mcp.config import ServerApproval, is_server_target
 from toolspeak.models import DialectChoice, Sampling
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
@@ -124,12 +124,37 @@ def parse_sampling(pairs: Iterable[str]) -> Sampling:
     return Sampling(**values, stop=tuple(stop), extra=extra or None)
 
 
-def discover_targets(*targets: str) -> Toolbox:
-    """Return the tools of targets that the user named. One may be a module in the working directory."""
+MAX_SKIPPED_SHOWN = 5
+
+
+def discover_targets(*targets: str, approve: ServerApproval = "writes", may_be_empty: bool = False) -> Toolbox:
+    """Return the tools of targets that the user named. One may be a module in the working directory.
+
+    `approve` says which calls of MCP servers need an approval, where their file does not say it.
+
+    Raises:
+        UsageError: A target has no function that can be a tool, and it is not one that may be empty.
+    """
     if not targets:
         return Toolbox([])
+    places = [find_named_target(target) for target in targets]
     with reserve_stdout():
-        return collect_tools([find_named_target(target) for target in targets]).load()
+        if not may_be_empty:
+            for target, place in zip(targets, places, strict=True):
+                if not is_server_target(place):
+                    _require_tools(target, collect_tools([place]).own)
+        return collect_tools(places, approve=approve).load()  # what was imported above is not imported again
+
+
+def _require_tools(target: str, found: Toolbox) -> None:
+    if len(found):
+        return
+    if not found.skipped:
+        raise UsageError(f"{target} has no functions; a tool is a function with type hints and a docstring")
+    reasons = ", ".join(f"{each.name} ({each.reason})" for each in found.skipped[:MAX_SKIPPED_SHOWN])
+    left = len(found.skipped) - MAX_SKIPPED_SHOWN
+    more = f", and {left} more (toolspeak tools {target} --skipped lists all)" if left > 0 else ""
+    raise UsageError(f"{target} has no function that can be a tool. Skipped: {reasons}{more}")
 
 
 def find_named_target(target: str) -> str:
@@ -177,7 +202,7 @@ def discover_configured(settings: Settings, targets: Sequence[str] | None = None
         if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
             raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
     with reserve_stdout():
-        return collect_tools(named, listing).load()
+        return collect_tools(named, listing, "writes").load()
 
 
 @frozen
@@ -241,14 +266,14 @@ class AgentConfig:
 def resolve_config(options: ConversationOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
     given = {"turns": options.max_turns, "cost": options.max_cost, "context": options.context}
-    remembered = options.remembered_tools
+    remembered, approve = options.remembered_tools, options.approve or ApproveChoice(settings.approve)
     return AgentConfig(
         model=options.model or settings.model,
         dialect=options.dialect,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=replace(settings.limits, **{name: each for name, each in given.items() if each is not None}),
-        approve=options.approve or ApproveChoice(settings.approve),
+        approve=ApproveChoice.ask if approve is ApproveChoice.once else approve,  # what waits is allowed elsewhere
         toolbox=discover_targets(*options.tools) if options.tools else discover_configured(settings, remembered),
         settings=settings,
         targets=options.tools or remembered or (),

@@ -5,12 +5,13 @@ Each group of commands is a module, `…_commands.py`; here they are put togethe
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from toolspeak.cli.conversation_commands import chat_command, log_app, run_command, templates_app
@@ -35,9 +36,49 @@ from toolspeak.cli.tool_commands import (
 from toolspeak.values.errors import ToolsChanged, ToolspeakError, UsageError
 from toolspeak.values.package import __version__
 
+
+class GroupedCommand(TyperCommand):
+    """A command whose help has its options under headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options."""
+        arguments, options = list[_HelpRow](), list[_HelpRow]()
+        for each in self.get_params(ctx):
+            if (row := each.get_help_record(ctx)) is not None:
+                is_argument = each.param_type_name == "argument"
+                (arguments if is_argument else options).append((getattr(each, "rich_help_panel", None), row))
+        _write_sections(formatter, arguments, "Arguments")
+        _write_sections(formatter, options, "Other options" if any(title for title, _ in options) else "Options")
+
+
+class GroupedCommands(TyperGroup):
+    """Commands that are listed under headings, each with the whole first sentence of its help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands."""
+        commands: list[Any] = [self.commands[name] for name in self.list_commands(ctx)]
+        rows = [(each.rich_help_panel, (each.name, each.get_short_help_str(200))) for each in commands]
+        _write_sections(formatter, rows, "Commands")
+
+
+_HelpRow: TypeAlias = tuple[str | None, tuple[str, str]]
+"""A row of a help, under the heading to which it belongs."""
+
+
+def _write_sections(formatter: Any, rows: Iterable[_HelpRow], other: str) -> None:
+    """Write rows under their headings, in the order in which those first occur; `other` is for rows without one."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for heading, row in rows:
+        sections.setdefault(heading or other, []).append(row)
+    for heading, section in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(section)
+
+
 app = typer.Typer(
     rich_markup_mode=None,  # help drawn by rich would take longer to import than everything else
     pretty_exceptions_enable=False,
+    cls=GroupedCommands,
     help="Any model calls your Python functions.",
 )
 
@@ -116,24 +157,31 @@ def root(
         sys.stdout.write(context.get_help() + "\n")
 
 
-app.command("chat")(chat_command)
-app.command("run")(run_command)
-app.command("tools")(tools_command)
-app.command("call")(call_command)
-app.command("parse")(parse_command)
-app.command("graph")(graph_command)
-app.command("trace")(trace_command)
-app.command("eval")(eval_command)
-app.command("calibrate")(calibrate_command)
-app.command("conformance")(conformance_command)
-app.command("worker")(worker_command)
-app.add_typer(runs_app, name="runs")
-app.add_typer(log_app, name="log")
-app.add_typer(templates_app, name="templates")
-app.command("page")(page_command)
-app.command("serve")(serve_command)
-app.command("pull")(pull_command)
-app.add_typer(local_app, name="local")
-app.add_typer(mcp_app, name="mcp")
-app.command("trust")(trust_command)
-app.command("config")(config_command)
+COMMANDS = {
+    "Conversations": {"chat": chat_command, "run": run_command, "log": log_app, "templates": templates_app},
+    "Tools": {"tools": tools_command, "call": call_command, "parse": parse_command, "mcp": mcp_app},
+    "Runs": {
+        "graph": graph_command,
+        "trace": trace_command,
+        "page": page_command,
+        "worker": worker_command,
+        "runs": runs_app,
+    },
+    "Models": {
+        "serve": serve_command,
+        "pull": pull_command,
+        "local": local_app,
+        "eval": eval_command,
+        "calibrate": calibrate_command,
+        "conformance": conformance_command,
+    },
+    "Settings": {"config": config_command, "trust": trust_command},
+}
+"""The commands, under the headings of the help."""
+
+for heading, commands in COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, cls=GroupedCommands, rich_help_panel=heading)
+        else:
+            app.command(name, cls=GroupedCommand, rich_help_panel=heading)(command)

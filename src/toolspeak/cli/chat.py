@@ -5,6 +5,7 @@ To add a command within the conversation: a function and its row in `COMMANDS`.
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,14 +16,14 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
-from toolspeak.cli.conversations import ContinuedConversation, ConversationLog
-from toolspeak.cli.embedded import ModelLoader, pull_weights
+from toolspeak.cli.conversations import ContinuedConversation, ConversationLog, replace_system
+from toolspeak.cli.embedded import ModelLoader, pull_weights, report_reading
 from toolspeak.cli.files import read_text, write_text
-from toolspeak.cli.format import describe_agent, format_call_line, format_cost
-from toolspeak.cli.options import ConversationOptions
+from toolspeak.cli.format import describe_agent, format_call_line, format_cost, format_totals
+from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.prompt import describe_attachment, load_attachment
 from toolspeak.cli.record import CallTimer
-from toolspeak.cli.run import ConversationSoFar, run_live
+from toolspeak.cli.run import ConversationSoFar, report_missing_tools, report_pause, run_live
 from toolspeak.cli.safe_text import escape_controls, escape_line, join_lines, reserve_stdout
 from toolspeak.cli.tools import render_tools
 from toolspeak.cli.transcript import Transcript, create_console
@@ -252,6 +253,11 @@ def chat(
     with reserve_stdout() as answer:
         console = create_console(answer)
         is_terminal = is_interactive(console)
+        if continued is not None and continued.waiting:
+            if config.approve is not ApproveChoice.never and (missing := continued.find_missing_tools(config.toolbox)):
+                return report_missing_tools(missing)
+            if config.approve is ApproveChoice.ask and not (is_terminal or continued.find_allowed(options)):
+                return report_pause(continued.waiting_calls, continued.option)
         user_input = TerminalInput(console, [f"/{name}" for name in COMMANDS]) if is_terminal else PipedInput(sys.stdin)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
@@ -259,7 +265,7 @@ def chat(
         with hold_typed, ConversationLog(log_path, continued) as log:
             session = ChatSession(config, user_input, console, log)
             if continued is not None:
-                session.continue_conversation(continued, options.system)
+                session.continue_conversation(continued, options)
             for media in attachments:
                 session.attach(media)
             session.run()
@@ -311,11 +317,15 @@ class ChatSession:
         self.config, self.agent = config, agent
         self._loader = ModelLoader(agent.model)
 
-    def continue_conversation(self, continued: ContinuedConversation, system: str | None) -> None:
+    def continue_conversation(self, continued: ContinuedConversation, options: ConversationOptions) -> None:
         """Go on with a conversation of the log, with another system prompt if one was given."""
-        self.messages, self.compacted = continued.messages_with(system), continued.compacted
+        self.messages, self.compacted = continued.messages, continued.compacted
         count = len(self.messages)
         self.print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
+        if continued.waiting and isinstance(started := continued.waiting[0], events.RunStarted):
+            self.messages, self.compacted = started.messages[:-1], started.compacted  # those before its prompt
+            self._guard(lambda: self._answer(None, continued.waiting, continued.find_allowed(options)))
+        self.messages = replace_system(self.messages, options.system)
 
     def attach(self, media: Media) -> None:
         """Send an attachment with the next message."""
@@ -347,20 +357,34 @@ class ChatSession:
                 return
 
     def _handle(self, text: str) -> None:
-        """Run a slash command, or answer a message; errors are printed, and the session continues."""
+        """Run a slash command, or answer a message."""
+        if command := parse_command(text):
+            self._guard(lambda: run_command(self, *command))
+        else:
+            self._guard(lambda: self._answer(user(text, *self.attachments)))
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        """Do some work; errors are printed, and the session continues."""
         try:
-            if command := parse_command(text):
-                run_command(self, *command)
-            else:
-                self._answer(text)
+            work()
+            return
         except ToolsChanged as error:  # the difference is read line by line
             self.print(escape_controls(str(error)), "red")
         except (UsageError, ModelError) as error:
             self.print(join_lines(str(error)), "red")
         except KeyboardInterrupt:
             self.print("stopped", "yellow")
+        self._offer_typed()
 
-    def _answer(self, prompt: str) -> None:
+    def _offer_typed(self) -> None:
+        """Let the user look at what was typed ahead before it is sent: something else came than was expected."""
+        if isinstance(self._user_input, TerminalInput):
+            self._user_input.offer_typed()
+
+    def _answer(
+        self, prompt: Message | None, waiting: tuple[events.Fact, ...] = (), allowed: tuple[str, ...] = ()
+    ) -> None:
+        """Answer a message, or go on with a run that waits for an approval."""
         timer = CallTimer()
         self._log.remember(self.config)
         self._transcript = transcript = Transcript(self.console, timer)
@@ -371,14 +395,17 @@ class ChatSession:
 
         try:
             self._wait_for_model()
+            report_reading(self.agent.model, transcript.show_reading)
+            started = time.monotonic()
             with transcript.capture_prints():
                 outcome = run_live(
                     self.agent,
-                    user(prompt, *self.attachments),
+                    prompt,
                     transcript.show,
-                    before=ConversationSoFar(self.messages, self.compacted),
+                    before=ConversationSoFar(self.messages, self.compacted, waiting, allowed),
                     approvals=self._approvals,
                     record=record,
+                    report=transcript.write_error,
                 )
         except ModelError as error:
             self._keep(error.outcome)
@@ -387,10 +414,12 @@ class ChatSession:
             transcript.end_line()
         self._keep(outcome)
         if isinstance(self._user_input, TerminalInput):
-            if cost := outcome.cost:  # it is known and not nothing
-                self._cost += cost
-                total = f", all answers {format_cost(self._cost)}" if self._cost > cost else ""
-                self.print(f"cost: {format_cost(cost)}{total}", "dim")
+            before, self._cost = self._cost, self._cost + (outcome.cost or 0.0)
+            if outcome.stop_reason == "cancelled":
+                self._offer_typed()
+            else:
+                total = f", all answers {format_cost(self._cost)}" if outcome.cost and before else ""
+                self.print(format_totals(outcome, time.monotonic() - started) + total, "dim")
             self.console.print()
 
     def _wait_for_model(self) -> None:

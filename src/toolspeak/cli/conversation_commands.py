@@ -167,7 +167,8 @@ def chat_command(options: ConversationOptions) -> None:
         raise UsageError("standard input is the conversation here; attach a file instead")
     attachments = load_attachments(options.attach)
     settings = load_settings(trust_project=options.trust_project, adapter=options.adapter)
-    raise typer.Exit(chat(options, settings, attachments, _choose_log(options, settings), _find_continued(options)))
+    log_path = _choose_log(options, settings)
+    raise typer.Exit(chat(options, settings, attachments, log_path, _find_continued(options, log_path)))
 
 
 @take_options(ConversationOptions)
@@ -180,6 +181,8 @@ def run_command(options: ConversationOptions) -> None:
 
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
+    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and go on; a prompt may be left
+    out then.
     """
     from toolspeak.cli.prompt import STANDARD_INPUT, build_prompt, load_attachments
     from toolspeak.cli.run import run
@@ -188,10 +191,20 @@ def run_command(options: ConversationOptions) -> None:
     if options.extract and options.as_json:
         raise UsageError("--extract and --json do not go together")
     options, template = _apply_template(options)
-    text = _compose_prompt(options.prompt, template, takes_input=STANDARD_INPUT not in options.attach)
-    prompt = build_prompt(text, load_attachments(options.attach))
+    prompt, missing = None, None
+    try:
+        text = _compose_prompt(options.prompt, template, takes_input=STANDARD_INPUT not in options.attach)
+        prompt = build_prompt(text, load_attachments(options.attach))
+    except UsageError as error:
+        if options.prompt is not None or not (options.continue_last or options.conversation):
+            raise
+        missing = error
     settings = load_settings(trust_project=options.trust_project, adapter=options.adapter)
-    raise typer.Exit(run(prompt, options, settings, _choose_log(options, settings), _find_continued(options)))
+    log_path = _choose_log(options, settings)
+    continued = _find_continued(options, log_path)
+    if missing is not None and not (continued and continued.waiting):  # what waits goes on without a prompt
+        raise missing
+    raise typer.Exit(run(prompt, options, settings, log_path, continued))
 
 
 def _apply_template(options: ConversationOptions) -> "tuple[ConversationOptions, PromptTemplate | None]":
@@ -237,9 +250,15 @@ def _choose_log(options: ConversationOptions, settings: "Settings") -> Path | No
     return log_path()
 
 
-def _find_continued(options: ConversationOptions) -> "ContinuedConversation | None":
+def _find_continued(options: ConversationOptions, log_path: Path | None) -> "ContinuedConversation | None":
     if options.conversation is None and not options.continue_last:
         return None
     from toolspeak.cli.conversations import find_conversation
 
-    return find_conversation(options.conversation)
+    continued = find_conversation(options.conversation)
+    if continued.waiting and log_path is None:
+        raise UsageError(
+            "a call of this conversation waits for an approval, and the log must know what becomes of it; "
+            "continue it with the log (without --no-log)"
+        )
+    return continued

@@ -20,13 +20,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce as fold
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from toolspeak.cli.agent_config import AgentConfig, find_named_target
 from toolspeak.cli.files import find_log
-from toolspeak.cli.options import ConversationOptions
+from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.safe_text import escape_line, print_error
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.loop.compaction import drop_system
@@ -35,11 +36,12 @@ from toolspeak.settings.files import find_other_writer
 from toolspeak.settings.resolver import list_code, split_function
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
 from toolspeak.settings.server_targets import anchor_target, is_address, may_hold_key
+from toolspeak.tools import Toolbox
 from toolspeak.tools.discovery import is_installed
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Compacted, Fact, RunStarted
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message
+from toolspeak.values.messages import Message, ToolCall
 from toolspeak.values.messages import system as system_message
 
 if TYPE_CHECKING:
@@ -138,6 +140,9 @@ class ContinuedConversation:
         messages: Its messages, without a last prompt that got no answer.
         options: The options that were remembered with it, as `remember_options` returns them.
         compacted: What the model was still shown of the messages; None if it was shown the whole.
+        waiting: The facts of its last run, if a call of that run waits for an approval.
+        waiting_calls: The calls that wait, with the ids by which the outermost run knows them.
+        option: The option of a command that continues it.
     """
 
     id: str
@@ -147,6 +152,23 @@ class ContinuedConversation:
     options: dict[str, Any]
     lock: "ConversationLock"
     compacted: Compacted | None = None
+    waiting: tuple[Fact, ...] = ()
+    waiting_calls: tuple[ToolCall, ...] = ()
+    option: str = "-c"
+
+    def find_missing_tools(self, toolbox: Toolbox) -> list[str]:
+        """Return the names of the tools that the calls that wait need, and that are not loaded.
+
+        The tools of inner runs, and of an agent that took the conversation over, were not offered at the start.
+        """
+        started = next(iter(self.waiting), None)
+        offered = {spec.name for spec in started.tools} if isinstance(started, RunStarted) else set[str]()
+        needed = dict.fromkeys(call.name for call in self.waiting_calls)
+        return [name for name in needed if name in offered and name not in toolbox]
+
+    def find_allowed(self, options: ConversationOptions) -> tuple[str, ...]:
+        """Return the ids of the calls that wait and that a command allows with `--approve once`."""
+        return tuple(call.id for call in self.waiting_calls) if options.approve is ApproveChoice.once else ()
 
     def apply_to(self, options: ConversationOptions) -> ConversationOptions:
         """Return the options of a command with those of the conversation where the command has none.
@@ -162,11 +184,10 @@ class ContinuedConversation:
             remembered_tools=remembered,
         )
 
-    def messages_with(self, system: str | None) -> tuple[Message, ...]:
-        """Return the messages, with another system prompt if one was given."""
-        if system is None:
-            return self.messages
-        return (system_message(system), *drop_system(self.messages))
+
+def replace_system(messages: tuple[Message, ...], system: str | None) -> tuple[Message, ...]:
+    """Return the messages of a conversation, with another system prompt if one was given."""
+    return messages if system is None else (system_message(system), *drop_system(messages))
 
 
 def find_conversation(id_start: str | None) -> ContinuedConversation:
@@ -175,6 +196,7 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
     Raises:
         UsageError: There is no such conversation, another process has it open, or it cannot be read.
     """
+    from toolspeak.durable.approvals import find_waiting
     from toolspeak.durable.log import ConversationLock, ConversationStore
 
     path = find_log()
@@ -189,6 +211,8 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
                 )
             run_id, messages = store.load_conversation(entry.id)
             compacted = store.load_compaction(run_id)
+            facts = () if store.has_ended(run_id) else tuple(each.fact for each in store.load_facts(run_id))
+            waiting_calls = tuple(replace(each.call, id=id) for id, each in find_waiting(facts).items())
         except BaseException:
             lock.close()
             raise
@@ -200,6 +224,9 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
         options=entry.options,
         lock=lock,
         compacted=compacted,
+        waiting=facts if waiting_calls else (),
+        waiting_calls=waiting_calls,
+        option="-c" if id_start is None else f"--conversation {entry.id[:8]}",
     )
 
 
@@ -238,6 +265,8 @@ class ConversationLog:
         self._messages = continued.messages if continued else ()
         self._lock = continued.lock if continued else None
         self._state: State | None = None
+        if continued and isinstance(started := next(iter(continued.waiting), None), RunStarted):
+            self._state = fold(reduce, continued.waiting, initial_state(started.tools))  # the run goes on
         self._failure: str | None = None
         self._thread: threading.Thread | None = None
 

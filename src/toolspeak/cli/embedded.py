@@ -8,7 +8,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +77,12 @@ class ModelLoader:
             self._error = error
         finally:
             self._done.set()
+
+
+def report_reading(model: Model, report: Callable[[int, int], None]) -> None:
+    """Let the embedded model report how many tokens of a prompt it has read, and of how many. Others do not say it."""
+    if isinstance(model, EmbeddedModel):
+        model.on_prompt_read = report
 
 
 def format_idle(seconds: float) -> str:

@@ -3,6 +3,8 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -12,9 +14,10 @@ from rich.text import Text
 
 from toolspeak.cli.safe_text import escape_controls, escape_line, escape_prose
 from toolspeak.dialects.python_notation import format_call
+from toolspeak.execution.outcome import format_error
 from toolspeak.lab import summary as tables
 from toolspeak.loop import words
-from toolspeak.run import Agent
+from toolspeak.run import Agent, Outcome
 from toolspeak.tools import output_text
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.escaping import reveal
@@ -54,6 +57,8 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
     console.print(table)
 
 
+_PACKAGE = str(Path(__file__).parents[1])
+
 MAX_CALL_CHARS = 300
 MAX_RESULT_CHARS = 600
 MAX_RESULT_LINES = 8
@@ -82,6 +87,24 @@ def format_arguments(call: ToolCall) -> str:
             plain = value if isinstance(value, str) else encode_argument(value)
             lines.append(f"{name}: {output_text(plain)}")
     return reveal("\n".join(lines))
+
+
+def format_tool_bug(tool: str, error: BaseException) -> str:
+    """Say which tool failed by a mistake in it, with which exception, and where that was raised."""
+    text = f"{tool} failed: {shorten(format_error(error), MAX_CALL_CHARS)}"
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = next((file for file, _ in places if not file.startswith(_PACKAGE)), None)  # that of the function
+    if not places:
+        return text
+    where = [_format_place(*places[-1])]
+    if own is not None and places[-1][0] != own:
+        where.append(f"called in {_format_place(*next(each for each in reversed(places) if each[0] == own))}")
+    return f"{text} ({', '.join(where)})"
+
+
+def _format_place(file: str, line: int) -> str:
+    path, folder = Path(file), Path.cwd()
+    return f"{path.relative_to(folder) if path.is_relative_to(folder) else path}, line {line}"
 
 
 def format_quotation(fact: CallQuoted) -> str:
@@ -132,6 +155,15 @@ def format_cost(dollars: float) -> str:
     if 0 < dollars < 0.0001:
         return "less than $0.0001"
     return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def format_totals(outcome: Outcome[Any], seconds: float) -> str:
+    """Format what an answer took, on one line: its tokens, its time, and its cost if the price is known and not 0."""
+    usage = outcome.usage
+    read = f"{usage.input_tokens:,} tokens read, " if usage.input_tokens else ""
+    written = f"{'about ' if usage.estimated else ''}{usage.output_tokens:,} {'' if read else 'tokens '}written"
+    cost = f" · {format_cost(outcome.cost)}" if outcome.cost else ""
+    return f"{read}{written} · {format_duration(seconds)}{cost}"
 
 
 def format_compaction(fact: Compacted) -> str:

@@ -137,11 +137,19 @@ class _RunDrawer:
             case events.ToolStarted(call_id=call_id):
                 if at is not None:
                     self._call_started[call_id] = at
+            case (
+                events.ToolSuspended(call_id=call_id, summary=summary)
+                | events.WaitOver(call_id=call_id, summary=summary)
+            ):
+                if call_id in self.tools:
+                    self._add_arrow(self.tools[call_id], self.tools[call_id], summary, "note")
             case events.ToolFinished(result=result):
                 duration = _duration(self._call_started.get(result.call_id), at)
                 text = format_result(result) if result.error is None else f"error: {format_result(result)}"
                 if result.call_id in self.tools:
                     self._add_arrow(self.tools[result.call_id], model, text, "response", duration)
+            case events.Guided():
+                self._add_arrow(model, model, fact.summary, "note")
             case events.HandedOver(agent=agent):
                 self._add_arrow(model, model, f"handed over to {agent}", "note")
             case events.RunEnded(reason=reason, detail=detail) if reason != "answered":

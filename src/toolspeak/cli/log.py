@@ -22,14 +22,15 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Text as TextPart
 from toolspeak.values.messages import Thinking
 
-SHORT_ID_CHARS, TIME_CHARS, MIN_TITLE_CELLS, EXCERPT_CHARS = 8, 16, 20, 120
+SHORT_ID_CHARS, TIME_CHARS, EXCERPT_CHARS = 8, 16, 120
+MIN_TITLE_CELLS, MAX_TITLE_LINES = 20, 3
 
 
 def print_conversations(count: int | None, words: Sequence[str], *, as_json: bool) -> None:
     """Print the newest conversations in which all words occur."""
     with ConversationStore(find_log()) as store:
         entries = store.list_newest(count, words)
-        table = _ConversationTable(entries) if sys.stdout.isatty() else None
+        table = _make_table(entries, "found" if words else "first words") if sys.stdout.isatty() else None
         width = table.title_cells if table else EXCERPT_CHARS
         titles = [store.find_excerpt(each.id, words[0], width) if words else each.title for each in entries]
     if as_json:
@@ -40,6 +41,22 @@ def print_conversations(count: int | None, words: Sequence[str], *, as_json: boo
         for entry, title in zip(entries, titles, strict=True):
             cells = (entry.id, format_time(entry.updated), entry.model, str(entry.turns), title)
             sys.stdout.write("\t".join(map(escape_line, cells)) + "\n")
+
+
+def _make_table(entries: Sequence[ConversationEntry], what: str) -> "RowList":
+    headings = ("id", "time", "model", "answers", what)
+    return RowList(
+        headings,
+        [
+            [
+                Text(entry.id[:SHORT_ID_CHARS], "cyan"),
+                Text(format_time(entry.updated)),
+                Text(escape_line(entry.model), "dim"),
+                Text(str(entry.turns).rjust(len("answers")), "dim"),
+            ]
+            for entry in entries
+        ],
+    )
 
 
 def delete_conversations(ids: Sequence[str]) -> None:
@@ -70,28 +87,54 @@ def delete_older(date: str, *, yes: bool) -> int:
     return 0
 
 
-class _ConversationTable:
-    """A line of the terminal for each conversation.
+class RowList:
+    """Rows for a terminal: cells in columns under headings, and behind them a text that is cut to the rest of the line.
+
+    Where less than `MIN_TITLE_CELLS` are left, columns go on in a second line, and the text is wrapped below them.
 
     Attributes:
-        title_cells: The width that is left for titles.
+        title_cells: The width that is left for texts.
     """
 
-    def __init__(self, entries: Sequence[ConversationEntry]) -> None:
+    def __init__(self, headings: Sequence[str], rows: Sequence[Sequence[Text]]) -> None:
         self._console = SafeConsole()
-        self._rows = [(entry, escape_line(entry.model), str(entry.turns)) for entry in entries]
-        self._model_cells = min(max((cell_len(row[1]) for row in self._rows), default=0), self._console.width // 3)
-        self._turns_cells = max((len(row[2]) for row in self._rows), default=0)
-        others = SHORT_ID_CHARS + 2 + TIME_CHARS + 2 + self._model_cells + 2 + self._turns_cells + 2
-        self.title_cells = max(MIN_TITLE_CELLS, self._console.width - others)
+        self._headings = headings
+        self._rows = rows
+        width, self._indent = self._console.width, Text("  ")
+        most = max(width // 3, TIME_CHARS, *(row[0].cell_len for row in rows)) if rows else 0
+        columns = zip(*([Text(each) for each in headings[:-1]], *rows), strict=True)
+        self._cells = [min(max(each.cell_len for each in column), most) for column in columns]
+        self._breaks: set[int] = set()  # the columns that begin a line
+        column = 0
+        for number, cells in enumerate(self._cells):
+            if number and column + cells > width:
+                self._breaks.add(number)
+                column = len(self._indent)
+            column += cells + 2
+        self._is_below = width - column < MIN_TITLE_CELLS
+        self.title_cells = width - (len(self._indent) if self._is_below else column)
 
     def print(self, titles: Sequence[str]) -> None:
-        """Print the lines, with these titles."""
-        for (entry, model, turns), title in zip(self._rows, titles, strict=True):
-            line = Text.assemble((entry.id[:SHORT_ID_CHARS], "cyan"), f"  {format_time(entry.updated)}  ")
-            line.append(f"{set_cell_size(model, self._model_cells)}  {turns:>{self._turns_cells}}  ", "dim")
-            line.append(cut_title(escape_line(title), self.title_cells))
-            self._console.print(line, soft_wrap=True)
+        """Print the headings and the rows, with these texts; nothing if there are no rows."""
+        if self._rows:
+            self._print_row([Text(each) for each in self._headings[:-1]], self._headings[-1], "dim")
+        for row, title in zip(self._rows, titles, strict=True):
+            self._print_row(row, title)
+
+    def _print_row(self, row: Sequence[Text], title: str, style: str = "") -> None:
+        line = Text(style=style)
+        for number, (cell, cells) in enumerate(zip(row, self._cells, strict=True)):
+            fitted = cell.copy()
+            fitted.truncate(cells, overflow="ellipsis", pad=True)
+            line.append("\n  " if number in self._breaks else "  " if number else "").append_text(fitted)
+        if self._is_below:
+            shown = Text(cut_title(escape_line(title), MAX_TITLE_LINES * self.title_cells), style)
+            for each in shown.wrap(self._console, self.title_cells):
+                each.rstrip()
+                line.append("\n").append_text(self._indent).append_text(each)
+        else:
+            line.append("  ").append(cut_title(escape_line(title), self.title_cells))
+        self._console.print(line, soft_wrap=True)
 
 
 def cut_title(text: str, cells: int) -> str:
@@ -131,7 +174,7 @@ def show_conversation(id_start: str | None, *, as_json: bool) -> None:
         return
     console = create_console(sys.stdout)
     header = f"{entry.id} · {format_time(entry.created)} · {escape_line(entry.model)}"
-    console.print(Text(header, "dim"), soft_wrap=True)
+    console.print(Text(header, "dim"), soft_wrap=not console.is_terminal)
     for _, facts in runs:
         draw_run(console, facts)
 
@@ -154,9 +197,10 @@ def draw_run(console: Console, facts: Sequence[StoredFact]) -> None:
     started = facts[0].fact
     if isinstance(started, events.RunStarted):
         prompt = next((each.text for each in reversed(started.messages) if each.role == "user"), "")
-        console.print(Text.assemble(("You:", "bold"), f" {escape_prose(prompt)}"), soft_wrap=True)
+        console.print(Text.assemble(("You:", "bold"), f" {escape_prose(prompt)}"), soft_wrap=not console.is_terminal)
     for event in replay([each.fact for each in facts]):
         transcript.show(event)
+        transcript.explain_error(event)
     transcript.end_line()
 
 

@@ -73,7 +73,11 @@ def build_tool_server(
     timeout: float | None = None,
 ) -> ToolServer:
     """Return the server of the tools in targets, and report on standard error which of them it cannot serve."""
-    box = discover_targets(*targets)
+    if approve is ApproveChoice.once:
+        raise UsageError(
+            "--approve once is for a call that waits in a conversation; a server takes ask, always or never"
+        )
+    box = discover_targets(*targets, approve=False)  # the client asks its user
     server = ToolServer(box, name=name or name_server(targets[0]), approve=approve.value, timeout=timeout)
     if box.skipped:
         print_error(f"{len(box.skipped)} skipped (toolspeak tools {escape_line(targets[0])} --skipped says why)")

@@ -1,21 +1,23 @@
 """The options of commands, each declared once, and what shells complete. Nothing here imports more than typer.
 
 A command with many options has a class of them: a field is an option of the command line, and its value for the work.
-`take_options` makes a command of a function that takes such a class.
+`take_options` makes a command of a function that takes such a class. Its `GROUPS` say under which heading of the help
+each option stands.
 
 A completion returns the words that fit, with a help text where there is one. Neither may hold anything that a shell
 evaluates. Whatever goes wrong, there is nothing to complete: an error would be printed into the line that the user
 types.
 """
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import MISSING, Field, fields
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_origin
 
 import typer
 
@@ -32,13 +34,21 @@ def take_options(
 
     A field `tuple[X, ...]` is one that can be repeated. A field without `Annotated` is not for the command line.
     """
-    declared: list[Field[Any]] = [
-        each
-        for each in fields(options)  # pyright: ignore[reportArgumentType] (a class made by `frozen`)
-        if get_origin(each.type) is Annotated and each.name not in without
-    ]
+    groups: Mapping[str, str] = getattr(options, "GROUPS", {})
+    headings = {name: heading for heading, names in groups.items() for name in names.split()}
+    order = [*headings]
+    declared: list[Field[Any]] = sorted(
+        (
+            each
+            for each in fields(options)  # pyright: ignore[reportArgumentType] (a class made by `frozen`)
+            if get_origin(each.type) is Annotated and each.name not in without
+        ),
+        key=lambda each: order.index(each.name) if each.name in headings else len(order),
+    )
     repeatable = {each.name for each in declared if get_origin(get_args(each.type)[0]) is tuple}
-    parameters = [_make_parameter(each, repeats=each.name in repeatable) for each in declared]
+    parameters = [
+        _make_parameter(each, repeats=each.name in repeatable, heading=headings.get(each.name)) for each in declared
+    ]
 
     def decorate(run: Callable[[T], None]) -> Callable[..., None]:
         @wraps(run)
@@ -52,8 +62,10 @@ def take_options(
     return decorate
 
 
-def _make_parameter(declared: Field[Any], *, repeats: bool) -> Parameter:
+def _make_parameter(declared: Field[Any], *, repeats: bool, heading: str | None) -> Parameter:
     kind, about = get_args(declared.type)
+    about = copy(about)  # another command may have the option, under another heading
+    about.rich_help_panel = heading
     default: Any = Parameter.empty if declared.default is MISSING else declared.default
     if repeats:
         listed: Any = list[get_args(kind)[0]]
@@ -153,10 +165,11 @@ class Form(StrEnum):
 
 
 class ApproveChoice(StrEnum):
-    """The values of `--approve`: refuse calls that need approval, ask the user, or approve them."""
+    """The values of `--approve`: refuse calls that need approval, ask the user, approve what waits, or approve all."""
 
     never = "never"
     ask = "ask"
+    once = "once"
     always = "always"
 
 
@@ -241,6 +254,15 @@ class ConversationOptions:
         remembered_tools: Targets of the conversation that is continued, for the case that the user named none.
     """
 
+    GROUPS: ClassVar[Mapping[str, str]] = {
+        "Model": "model dialect adapter system sampling",
+        "Tools": "tools tool_choice tool_budget code approve",
+        "Prompt": "attach template param",
+        "Conversation": "continue_last conversation no_log",
+        "Limits": "max_turns max_cost context",
+        "Output": "as_json extract record debug",
+    }
+
     prompt: Annotated[
         str | None,
         typer.Argument(
@@ -266,8 +288,7 @@ class ConversationOptions:
             "--tool-budget",
             metavar="TOKENS",
             min=1,
-            help="The most tokens of tools in a request. "
-            "The model finds those that do not fit with a call of find_tools.",
+            help="The most tokens of tools in a request. The model finds the others with a call of find_tools.",
         ),
     ] = None
     code: Annotated[
@@ -290,7 +311,7 @@ class ConversationOptions:
     ] = None
     approve: Annotated[
         ApproveChoice | None,
-        typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),
+        typer.Option("--approve", help="Calls that need approval: refuse, ask you, allow what waits, or allow all."),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one a line.")] = False
     record: Annotated[
@@ -352,8 +373,14 @@ class ConversationOptions:
 class EvalOptions:
     """The options of `toolspeak eval`."""
 
+    GROUPS: ClassVar[Mapping[str, str]] = {
+        "Model": "model dialects adapter max_tokens again concurrency",
+        "Questions": "suite categories limit seed",
+        "Answers": "results failures prompts_out template answers",
+    }
+
     suite: Annotated[
-        str, typer.Option("--suite", metavar="NAME", help="The questions: quick, field, bfcl, or a file.")
+        str, typer.Option("--suite", metavar="NAME", help="The questions: quick, field, answers, bfcl, or a file.")
     ] = "quick"
     model: ModelOption = None
     dialects: DialectsOption = "all"
@@ -432,6 +459,13 @@ class ConformanceOptions:
 @frozen
 class ServeOptions:
     """The options of `toolspeak serve`."""
+
+    GROUPS: ClassVar[Mapping[str, str]] = {
+        "Models": "models aliases dialect adapter mend thinks tool_budget strict",
+        "Address and access": "host port key_env origins",
+        "Recording and watching": "record replay show watch otlp otlp_content",
+        "Functions and durable runs": "mcp store agents deps",
+    }
 
     models: Annotated[
         tuple[str, ...], typer.Option("--model", metavar="NAME", help="A model to serve. Repeatable.")
@@ -595,13 +629,19 @@ class StartOptions:
     ] = ""
     priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are driven first.")] = 0
     lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for the run.")] = ""
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: so many such runs at once.")
+    ] = None
+    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Begin after a while: 90s, 15m, 2h or 1d.")] = ""
     deadline: Annotated[
-        float | None,
-        typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run after so many seconds from now."),
+        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run so many seconds from now.")
     ] = None
     chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="The conversation that the run goes on with.")] = (
         ""
     )
+    webhook: Annotated[
+        str, typer.Option("--webhook", metavar="URL", help="Send the end of the run to this address, signed.")
+    ] = ""
     data: Annotated[
         tuple[str, ...],
         typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),

@@ -8,29 +8,31 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast, get_args
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from toolspeak.cli import prompt
 from toolspeak.cli.agent_config import find_named_target
-from toolspeak.cli.format import SafeConsole, format_call_line
+from toolspeak.cli.format import format_call_line
 from toolspeak.cli.http_server import SafeFormatter, print_log
-from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, draw_run, encode_timed_facts, format_time
+from toolspeak.cli.log import RowList, draw_run, encode_timed_facts, format_time
 from toolspeak.cli.options import StartOptions
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.run import ExitCode
 from toolspeak.cli.safe_text import escape_line, print_error, reserve_stdout, write_output
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall, Worker
-from toolspeak.durable.approvals import find_waiting
+from toolspeak.durable.approvals import list_waiting
 from toolspeak.durable.descriptions import describe_run, read_prompt
 from toolspeak.durable.event_feed import find_run
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.log import StoredFact
 from toolspeak.durable.records import load_timed_facts
+from toolspeak.durable.rows import WaitRow
 from toolspeak.durable.runs import SQLITE_PREFIX
 from toolspeak.run import portal
 from toolspeak.values import codec, events
@@ -92,12 +94,30 @@ def open_store(url: str) -> Runs:
 
 
 def list_runs(
-    store: str, *, statuses: Sequence[str], agent: str, chat: str, data: Sequence[str], count: int, as_json: bool
+    store: str,
+    *,
+    statuses: Sequence[str],
+    agent: str,
+    chat: str,
+    stops: Sequence[str],
+    since: str,
+    data: Sequence[str],
+    count: int,
+    as_json: bool,
 ) -> None:
     """Print the newest runs."""
+    if wrong := [each for each in stops if each not in get_args(events.StopReason)]:
+        raise UsageError(f"--stop {wrong[0]}: a run ends for one of {', '.join(get_args(events.StopReason))}")
     with open_store(store) as runs:
-        wanted = cast("Sequence[RunStatus]", statuses)
-        rows = runs.list_sync(statuses=wanted, agent=agent, chat=chat, data=read_data(data), limit=count)
+        rows = runs.list_sync(
+            statuses=cast("Sequence[RunStatus]", statuses),
+            agent=agent,
+            chat=chat,
+            stop_reasons=stops,
+            since=read_time(since, "--since"),
+            data=read_data(data),
+            limit=count,
+        )
     if as_json:
         write_output(json.dumps([describe_run(row) for row in rows], indent=2, ensure_ascii=False) + "\n")
     elif sys.stdout.isatty():
@@ -119,13 +139,27 @@ def read_data(entries: Sequence[str]) -> dict[str, str]:
     return data
 
 
+def read_time(text: str, option: str) -> float | None:
+    """Return the seconds of a text like `15m`; None if it is empty."""
+    number, unit = text[:-1], _UNITS.get(text[-1:])
+    if not text:
+        return None
+    if unit is None or not number.replace(".", "", 1).isdecimal():
+        raise UsageError(f"{option} {text} is not a time; write 90s, 15m, 2h or 1d")
+    return float(number) * unit
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
 def start_run(options: StartOptions) -> int:
     """Start a run, print its id or the run itself, and return the exit code."""
     text = prompt.build_prompt(prompt.read_prompt(options.prompt))
-    names = ("key", "priority", "lane", "deadline", "chat")
+    names = ("key", "priority", "lane", "concurrency", "deadline", "chat", "webhook")
+    given: dict[str, Any] = {name: getattr(options, name) for name in names}
+    given |= {"data": read_data(options.data), "delay": read_time(options.delay, "--delay") or 0.0}
     with Runs(options.store) as runs:
-        given = {name: getattr(options, name) for name in names}
-        run = runs.start_sync(options.agent, text, data=read_data(options.data), **given)
+        run = runs.start_sync(options.agent, text, **given)
         if run.is_new:
             _warn_of_missing_worker(runs, run.row_sync())
         if options.follow:
@@ -135,9 +169,67 @@ def start_run(options: StartOptions) -> int:
     return 0
 
 
+def schedule_run(
+    store: str, name: str, agent: str, text: str | None, *, cron: str, timezone: str, every: str, data: Sequence[str]
+) -> None:
+    """Store a schedule, and print when it is next due."""
+    asked = prompt.build_prompt(prompt.read_prompt(text))
+    seconds = read_time(every, "--every")
+    with Runs(store) as runs:
+        made = runs.schedule_sync(name, agent, asked, cron=cron, timezone=timezone, every=seconds, data=read_data(data))
+    write_output(f"{escape_line(f'{name} starts {agent}')} next at {format_time(made.due / 1000)}\n")
+
+
+def list_schedules(store: str, *, as_json: bool) -> None:
+    """Print the schedules of a store."""
+    with open_store(store) as runs:
+        found = runs.schedules_sync()
+    if as_json:
+        listed = [
+            {"name": each.name, "agent": each.run.agent, "cron": each.cron or None, "timezone": each.zone}
+            | {"every": each.seconds, "catch_up": each.catch_up, "due": each.due / 1000}
+            for each in found
+        ]
+        write_output(json.dumps(listed, indent=2, ensure_ascii=False) + "\n")
+        return
+    for each in found:
+        when = f"{each.cron} {each.zone}" if each.cron else f"every {each.seconds:g} s"
+        line = f"{each.name}  {each.run.agent}  {when}  next at {format_time(each.due / 1000)}"
+        write_output(f"{escape_line(line)}\n")
+
+
+def drop_schedule(store: str, name: str) -> int:
+    """Delete a schedule, and return the exit code: 1 if there is none."""
+    with open_store(store) as runs:
+        if runs.unschedule_sync(name):
+            write_output(f"{name} starts no more runs\n")
+            return 0
+        known = ", ".join(each.name for each in runs.schedules_sync()) or "none"
+    print_error(f"there is no schedule {name!r}; there are: {known}")
+    return 1
+
+
+def show_stats(store: str, *, since: str, as_json: bool) -> None:
+    """Print how the runs of each agent ended, how long they took, and how long they waited."""
+    with open_store(store) as runs:
+        stats = runs.stats_sync(since=read_time(since, "--since"))
+    if as_json:
+        write_output(json.dumps([asdict(each) for each in stats], indent=2) + "\n")
+        return
+    rows = [("agent", "runs", "open", "ended", "median", "p95", "taken over")]
+    for each in stats:
+        ended = ", ".join(f"{count} {reason}" for reason, count in each.ended.items()) or "-"
+        median, p95 = (f"{seconds:.1f} s" if seconds is not None else "-" for seconds in (each.median, each.p95))
+        rows.append((each.agent, str(each.runs), str(each.open), ended, median, p95, str(each.takeovers)))
+    widths = [max(cell_len(escape_line(row[column])) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [set_cell_size(escape_line(cell), width) for cell, width in zip(row, widths, strict=True)]
+        write_output("  ".join(cells).rstrip() + "\n")
+
+
 def _warn_of_missing_worker(runs: Runs, run: RunRow) -> None:
     """Say so if a run that was started just now waits for a worker that nobody has started, or for a misspelt agent."""
-    alive = [worker for worker in runs.workers_sync() if worker.expires > run.created]
+    alive = [worker for worker in runs.workers_sync() if worker.expires > run.updated]
     known = sorted({name for worker in alive for name in json.loads(worker.info)["agents"]})
     if not alive:
         print_error("no worker is running; the run waits for one: toolspeak worker APP.py:agents")
@@ -145,10 +237,18 @@ def _warn_of_missing_worker(runs: Runs, run: RunRow) -> None:
         print_error(f"no worker has the agent {run.agent!r}, and the run waits for one; they have {', '.join(known)}")
 
 
+LATE_ANSWERS = {
+    "late": "the call {call_id} was answered before; the first answer counts",
+    "cancelled": "the run {run_id} was cancelled before, so the answer to {call_id} does not count",
+    "ended": "the run {run_id} has ended before, so the answer to {call_id} does not count",
+}
+"""What is printed for an answer that does not count."""
+
+
 def approve_call(
     store: str, run_id: str, call_id: str | None, approved: bool | str, *, by: str, digest: str | None
 ) -> int:
-    """Answer whether a call may run, and return the exit code: 1 if another answer came first."""
+    """Answer whether a call may run, and return the exit code: 1 if the answer does not count."""
     with open_store(store) as runs:
         run = find_handle(runs, run_id)
         waiting = {each.id: each for each in run.waiting_sync()}
@@ -157,9 +257,9 @@ def approve_call(
         asked = waiting.get(call_id)
         if digest is None and asked is not None:
             digest = asked.digest  # the answer is for the call that is printed below
-        counts = run.approve_sync(call_id, approved, by=by or getpass.getuser(), digest=digest)
-    if not counts:
-        print_error(f"the call {call_id} was answered before; the first answer counts")
+        result = run.approve_sync(call_id, approved, by=by or getpass.getuser(), digest=digest)
+    if not result:
+        print_error(LATE_ANSWERS[result.state].format(call_id=call_id, run_id=run.id))
         return 1
     what = format_call_line(asked.call) if asked is not None else call_id
     write_output(f"{'approved' if approved is True else 'refused'}: {what}\n")
@@ -178,6 +278,20 @@ def _find_only_call(run: RunHandle, waiting: Sequence[WaitingCall]) -> str:
             raise UsageError(f"several calls of run {run.id} wait for an approval, so name one: {calls}")
 
 
+def send_signal(store: str, name: str, text: str) -> int:
+    """Send a signal whose value is a JSON text, and return the exit code: 1 if one of this name came before."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not JSON ({error}); a text stands in quotes: '\"paid\"'") from None
+    with open_store(store) as runs:
+        if runs.signal_sync(name, value):
+            write_output(f"{escape_line(name)} is sent\n")
+            return 0
+    print_error(f"the signal {name} came before; the first one counts")
+    return 1
+
+
 def cancel_run(store: str, run_id: str) -> int:
     """End a run early, and return the exit code: 1 if it has ended, or is cancelled already."""
     with open_store(store) as runs:
@@ -188,6 +302,15 @@ def cancel_run(store: str, run_id: str) -> int:
         row = run.row_sync()
     print_error(f"{run.id} was cancelled before" if row.status != "done" else f"{run.id} has ended already")
     return 1
+
+
+def retry_run(store: str, run_id: str, deadline: float | None) -> None:
+    """Go on with a run that ended without an answer."""
+    with open_store(store) as runs:
+        run = find_handle(runs, run_id)
+        run.retry_sync(deadline=deadline)
+        write_output(f"{run.id} is queued again\n")
+        _warn_of_missing_worker(runs, run.row_sync())
 
 
 def prune_runs(store: str, days: float) -> None:
@@ -230,19 +353,16 @@ def format_status(run: RunRow) -> str:
 
 
 def _print_table(rows: Sequence[RunRow]) -> None:
-    console = SafeConsole()
-    agents = [escape_line(row.agent) for row in rows]
-    statuses = [format_status(row) for row in rows]
-    id_cells = max((len(row.run_id) for row in rows), default=0)
-    agent_cells = min(max(map(cell_len, agents), default=0), console.width // 4)
-    status_cells = max(map(len, statuses), default=0)
-    title_cells = max(MIN_TITLE_CELLS, console.width - id_cells - TIME_CHARS - agent_cells - status_cells - 8)
-    for row, agent, status in zip(rows, agents, statuses, strict=True):
-        line = Text.assemble((f"{row.run_id:{id_cells}}", "cyan"), f"  {format_time(row.created / 1000)}  ")
-        line.append(f"{set_cell_size(agent, agent_cells)}  ", "dim")
-        line.append(f"{status:{status_cells}}  ", "yellow" if row.status == "paused" else "dim")
-        line.append(cut_title(escape_line(read_prompt(row)), title_cells))
-        console.print(line, soft_wrap=True)
+    cells = [
+        [
+            Text(row.run_id, "cyan"),
+            Text(format_time(row.created / 1000)),
+            Text(escape_line(row.agent), "dim"),
+            Text(format_status(row), "yellow" if row.status == "paused" else "dim"),
+        ]
+        for row in rows
+    ]
+    RowList(("id", "time", "agent", "status", "first words"), cells).print([read_prompt(row) for row in rows])
 
 
 WAITS_AGAIN = " again, since the tool has changed"
@@ -250,15 +370,15 @@ WAITS_AGAIN = " again, since the tool has changed"
 
 
 def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
-    """Print a run as far as it is, and the calls that wait for an approval."""
+    """Print a run as far as it is, and the calls that wait."""
     with open_store(store) as runs:
         found = find_handle(runs, run_id).id
 
-        def load(session: JournalSession) -> tuple[RunRow, list[StoredFact]]:
+        def load(session: JournalSession) -> tuple[RunRow, list[StoredFact], list[WaitingCall], list[WaitRow]]:
             run = find_run(session, found)
-            return run, load_timed_facts(session, run)
+            return run, load_timed_facts(session, run), list_waiting(session, run), session.list_waits(found)
 
-        run, facts = portal.call(runs.read(load))
+        run, facts, waiting_calls, waits = portal.call(runs.read(load))
     if as_json:
         write_output("".join(encode_timed_facts(found, facts)))
         return
@@ -270,13 +390,24 @@ def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
         escape_line(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
         for name, value in run.data.items()
     ]
-    console.print(Text(" · ".join(parts), "dim"), soft_wrap=True)
+    console.print(Text(" · ".join(parts), "dim"), soft_wrap=not console.is_terminal)
     if facts:
         draw_run(console, facts)
-    for waiting in find_waiting([each.fact for each in facts]).values():
+    for waiting in waiting_calls:
         what = f"waits for approval{WAITS_AGAIN if waiting.question > 1 else ''}"
         text = f"{what}: {format_call_line(waiting.call)} ({escape_line(waiting.id)})"
-        console.print(Text(text, "yellow"), soft_wrap=True)
+        console.print(Text(text, "yellow"), soft_wrap=not console.is_terminal)
+    for wait in waits:
+        what = " ".join(
+            (
+                "waits",
+                *((f"for {wait.signal}",) if wait.signal else ()),
+                *((f"until {format_time(wait.until / 1000)}",) if wait.until is not None else ()),
+            )
+        )
+        console.print(
+            Text(f"{escape_line(what)} ({escape_line(wait.call_id)})", "yellow"), soft_wrap=not console.is_terminal
+        )
 
 
 def follow_run(store: str, run_id: str | None, *, after: str | None, as_json: bool) -> int:
@@ -365,6 +496,8 @@ class _TranscriptViewer:
                 self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
             case events.ApprovalGiven(call_id=call_id):
                 self._answered_ids.add(events.join_ids(path, call_id))
+            case events.RunEnded():
+                self._transcript.explain_error(event)
             case events.RunResumed() if not path:
                 self._transcript.write_line("(a worker goes on with the run)", "dim")
             case _:

@@ -98,9 +98,10 @@ def write_output(text: str) -> None:
     sys.stdout.write(escape_prose(text) if sys.stdout.isatty() else text)
 
 
-def print_error(message: str, *, keeps_lines: bool = False) -> None:
-    """Print a message on standard error: as one line, or with its line breaks."""
-    sys.stderr.write(f"toolspeak: {escape_controls(message) if keeps_lines else join_lines(message)}\n")
+def print_error(message: str, *, keeps_lines: bool = False, stream: TextIO | None = None) -> None:
+    """Print a message on standard error, or on the stream that it was: as one line, or with its line breaks."""
+    text = escape_controls(message) if keeps_lines else join_lines(message)
+    (stream or sys.stderr).write(f"toolspeak: {text}\n")
 
 
 @contextmanager

@@ -9,13 +9,16 @@ import os
 import shlex
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.cli.agent_config import find_chosen_dialect
-from toolspeak.cli.http_server import LineWriter, listen, log_to_standard_error, read_access_rules
+from toolspeak.cli.embedded import ModelLoader
+from toolspeak.cli.http_server import LineWriter, listen, log, log_to_standard_error, read_access_rules
 from toolspeak.cli.options import ServeOptions, explain_missing
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
@@ -34,6 +37,7 @@ from toolspeak.values.frozen import frozen
 
 if TYPE_CHECKING:
     from starlette.routing import Route
+    from uvicorn import Server
 
     from toolspeak.mcp.served_tools import ToolServer
 
@@ -146,7 +150,8 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         if not (alias and name):
             raise UsageError(f"--alias {each}: write NAME=MODEL, such as gpt-4o=local")
         aliases[alias] = name
-    served = find_served_models(options, load_settings(), rules.key)
+    settings = load_settings()
+    served = find_served_models(options, settings, rules.key)
     tools: ToolServer | None = None
     if options.mcp:
         with explain_missing("MCP", "mcp"):
@@ -191,13 +196,52 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         if served:
             address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
             text += format_client_lines(address)
-        if options.show:  # standard output is for the exchanges
-            sys.stderr.write(escape_controls(text))
-        else:
-            write_output(text)
-            sys.stdout.flush()
-        with suppress(KeyboardInterrupt):
-            run_server(gateway, listener)
+
+        def announce() -> None:
+            if options.show:  # standard output is for the exchanges
+                sys.stderr.write(escape_controls(text))
+            else:
+                write_output(text)
+                sys.stdout.flush()
+
+        # A default model beside configured endpoints was not asked for: it is loaded with its first request.
+        is_chosen = bool(options.models) or len(served) == 1 or settings.origin("model") != "default"
+        loaded = [each.model for each in served if is_chosen]
+        run_when_loaded(loaded, gateway, listener, announce, f"http://{host}:{port}/ready")
+
+
+def run_when_loaded(
+    models: Sequence[Model], server: "Server", listener: socket, announce: Callable[[], None], ready_url: str
+) -> None:
+    """Serve until the server is stopped, and call `announce` when the models are loaded.
+
+    While they are loaded, the server answers already, at `/ready` for example. If one cannot be loaded, the server is
+    stopped and the error is raised.
+    """
+    loaders = [ModelLoader(model) for model in models]
+    errors: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            for loader in loaders:
+                loader.wait()
+                if report := loader.take_report():
+                    log.info("%s", report)
+            announce()
+        except BaseException as error:
+            errors.append(error)
+            server.should_exit = True
+
+    if any(loader.is_loading for loader in loaders):
+        names = ", ".join(model.name for model, loader in zip(models, loaders, strict=True) if loader.is_loading)
+        log.info("loading %s; %s tells when it is loaded", names, ready_url)
+        threading.Thread(target=wait, name="toolspeak-loading", daemon=True).start()
+    else:
+        wait()
+    with suppress(KeyboardInterrupt):
+        run_server(server, listener)
+    if errors:
+        raise errors[0]
 
 
 def find_served_models(options: ServeOptions, settings: Settings, key: str | None = None) -> list[ServedModel]:

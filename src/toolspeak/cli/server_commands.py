@@ -54,6 +54,7 @@ def list_command() -> None:
     A server that describes its tools in another way than when they were accepted is marked, with the difference.
     """
     from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.mcp.connection import INSTRUCTIONS
     from toolspeak.mcp.tool_specs import format_changes
     from toolspeak.settings.user_files import find_login, list_pins
 
@@ -66,7 +67,7 @@ def list_command() -> None:
         notes += ", logged in" if (find_login(pin.identity) or {}).get("tokens") else ""
         state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
         name = pin.name if names.count(pin.name) == 1 else f"{pin.name} ({pin.identity[:ID_CHARS]})"
-        line = f"{name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
+        line = f"{name}  {pin.place}  {len(pin.tools.keys() - {INSTRUCTIONS})} tools{notes}{state}"
         write_output(f"{escape_line(line)}\n")
         for each in format_changes(pin.tools, pin.changed):
             write_output(f"    {escape_line(each)}\n")
@@ -169,6 +170,11 @@ OptionalRunArgument = Annotated[
 ]
 
 
+SinceOption = Annotated[
+    str, typer.Option("--since", metavar="TIME", help="Only runs that were started within the last 90s, 15m, 2h or 1d.")
+]
+
+
 class StatusChoice(StrEnum):
     """The values of `--status`: where a run is."""
 
@@ -238,6 +244,11 @@ def runs_list_command(
         list[str] | None,
         typer.Option("--data", metavar="NAME=VALUE", help="Only runs that were started with this data. Repeatable."),
     ] = None,
+    since: SinceOption = "",
+    stop: Annotated[
+        list[str] | None,
+        typer.Option("--stop", metavar="REASON", help="Only runs that ended so, such as error. Repeatable."),
+    ] = None,
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="Show at most N runs.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
@@ -249,6 +260,8 @@ def runs_list_command(
         statuses=[each.value for each in status or ()],
         agent=agent,
         chat=chat,
+        stops=stop or (),
+        since=since,
         data=data or (),
         count=count,
         as_json=as_json,
@@ -264,13 +277,59 @@ def runs_start_command(options: StartOptions) -> None:
     raise typer.Exit(start_run(options))
 
 
+@runs_app.command("schedule")
+def runs_schedule_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the schedule.")],
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name under which workers know the agent.")],
+    store: StoreOption,
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="What is asked; - for standard input.")] = (
+        None
+    ),
+    cron: Annotated[
+        str, typer.Option("--cron", metavar="TEXT", help="When: minute, hour, day, month, weekday: '30 9 * * mon-fri'.")
+    ] = "",
+    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The time zone of --cron.")] = "UTC",
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Or every 90s, 15m, 2h or 1d.")] = "",
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
+    ] = None,
+) -> None:
+    """Let workers start a run again and again. A schedule of the same name is replaced."""
+    from toolspeak.cli.runs import schedule_run
+
+    schedule_run(store, name, agent, prompt, cron=cron, timezone=timezone, every=every, data=data or ())
+
+
+@runs_app.command("schedules")
+def runs_schedules_command(
+    store: StoreOption,
+    drop: Annotated[str, typer.Option("--drop", metavar="NAME", help="Delete this schedule instead.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the schedules, each with the time at which it is next due."""
+    from toolspeak.cli.runs import drop_schedule, list_schedules
+
+    if drop:
+        raise typer.Exit(drop_schedule(store, drop))
+    list_schedules(store, as_json=as_json)
+
+
+@runs_app.command("stats")
+def runs_stats_command(store: StoreOption, since: SinceOption = "", as_json: JsonOption = False) -> None:
+    """Show how the runs of each agent ended, and how long they took."""
+    from toolspeak.cli.runs import show_stats
+
+    show_stats(store, since=since, as_json=as_json)
+
+
 @runs_app.command("show")
 def runs_show_command(
     store: StoreOption,
     run: OptionalRunArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
 ) -> None:
-    """Show what has happened in a run, and the calls that wait for an approval."""
+    """Show what has happened in a run, and the calls that wait: for an approval, a time or a signal."""
     from toolspeak.cli.runs import show_run
 
     show_run(store, run, as_json=as_json)
@@ -317,6 +376,18 @@ def runs_approve_command(
     raise typer.Exit(approve_call(store, run, call, (reason or False) if no else True, by=by, digest=digest))
 
 
+@runs_app.command("signal")
+def runs_signal_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that calls wait for, such as payment-42.")],
+    store: StoreOption,
+    value: Annotated[str, typer.Argument(metavar="[JSON]", help="What the signal says; null if left out.")] = "null",
+) -> None:
+    """Send a signal to the calls that wait for it, and to those that wait for it later. The first one counts."""
+    from toolspeak.cli.runs import send_signal
+
+    raise typer.Exit(send_signal(store, name, value))
+
+
 @runs_app.command("cancel")
 def runs_cancel_command(run: RunArgument, store: StoreOption) -> None:
     """End a run early."""
@@ -325,11 +396,28 @@ def runs_cancel_command(run: RunArgument, store: StoreOption) -> None:
     raise typer.Exit(cancel_run(store, run))
 
 
+@runs_app.command("retry")
+def runs_retry_command(
+    run: RunArgument,
+    store: StoreOption,
+    deadline: Annotated[
+        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End it after so many seconds.")
+    ] = None,
+) -> None:
+    """Go on with a run that ended with an error, or was cancelled or late. No finished call is made again."""
+    from toolspeak.cli.runs import retry_run
+
+    retry_run(store, run, deadline)
+
+
 @runs_app.command("prune")
 def runs_prune_command(
     store: StoreOption,
     days: Annotated[
-        float, typer.Option("--days", metavar="N", min=0, help="Delete runs that ended more than N days ago.")
+        float,
+        typer.Option(
+            "--days", metavar="N", min=0, help="Delete runs that ended and signals that came more than N days ago."
+        ),
     ],
 ) -> None:
     """Delete runs that ended long ago. The runs of a conversation are deleted together."""

@@ -95,16 +95,16 @@ def tools_command(
     from toolspeak.cli.tools import as_form, render_budget_costs, render_costs, render_skipped, render_tools
     from toolspeak.mcp.config import is_server_target
 
-    box = discover_targets(target)
+    box = discover_targets(target, may_be_empty=skipped)
     console = SafeConsole()
     if tool_budget is not None:
         console.print(render_budget_costs(box.specs, tool_budget, prompt), soft_wrap=True)
     elif skipped:
-        console.print(render_skipped(box), soft_wrap=True)
+        console.print(render_skipped(box), soft_wrap=not console.is_terminal)
     elif form is None:
         console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
         if is_server_target(target):
-            console.print(render_costs(box), soft_wrap=True)
+            console.print(render_costs(box), soft_wrap=not console.is_terminal)
     else:
         write_output(as_form(box, form, strict=strict) + "\n")
 
@@ -126,7 +126,7 @@ def call_command(
     from toolspeak.cli.safe_text import reserve_stdout, write_output
     from toolspeak.cli.tools import call_tool, parse_arguments
 
-    box = discover_targets(target)
+    box = discover_targets(target, may_be_empty=True)  # an error below says why this function is none
     arguments = parse_arguments(pairs or [], json_text)
     for skipped in box.skipped:
         if skipped.name == name:

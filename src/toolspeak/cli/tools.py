@@ -27,10 +27,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolspeak.cli.files import read_text
-from toolspeak.cli.format import SafeConsole, format_seconds
+from toolspeak.cli.format import SafeConsole, format_seconds, format_tool_bug
 from toolspeak.cli.options import Form
 from toolspeak.cli.record import find_time_of_day, read_record
-from toolspeak.cli.safe_text import escape_line, join_lines, write_output
+from toolspeak.cli.safe_text import escape_line, join_lines, print_error, write_output
 from toolspeak.dialects import (
     DIALECTS,
     JSON,
@@ -54,6 +54,7 @@ from toolspeak.telemetry.exporter import SpanSender
 from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.messages import user
+from toolspeak.values.outcome import is_tool_bug
 from toolspeak.values.spec import ToolSpec, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
@@ -285,6 +286,8 @@ def call_tool(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, st
         elif inspect.isasyncgen(result):
             result = asyncio.run(_collect(result))
     except (Exception, SystemExit) as error:
+        if is_tool_bug(error):
+            print_error(format_tool_bug(tool.name, error))
         return False, f"{type(error).__name__}: {error}"
     return True, output_text(output_value(result))
 
@@ -347,7 +350,7 @@ def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
 
 def render_tools(box: Toolbox, target: str) -> RenderableType:
     """Lay out the tools for a terminal: a line for each tool and for each of its parameters."""
-    lines: list[RenderableType] = [_render_tool(spec) for spec in box.specs]
+    lines: list[RenderableType] = [_render_tool(tool.spec, has_rule=tool.approval_rule is not None) for tool in box]
     count = len(box)
     end = f"{count} tool{'' if count == 1 else 's'} in {escape_line(target)}"
     if box.skipped:
@@ -362,8 +365,12 @@ def render_costs(box: Toolbox) -> RenderableType:
     return Text(f"about this many tokens: {', '.join(costs)}", style="dim")
 
 
-def _render_tool(spec: ToolSpec) -> RenderableType:
-    head = Text.assemble((escape_line(spec.name), "bold cyan"), "  ", escape_line(spec.description.split("\n")[0]))
+def _render_tool(spec: ToolSpec, *, has_rule: bool = False) -> RenderableType:
+    head = Text(escape_line(spec.name), "bold cyan")
+    if spec.approve:
+        head.append(" (may need approval)" if has_rule else " (needs approval)", "not bold magenta")
+    if about := escape_line(spec.description.split("\n")[0]):
+        head = Text.assemble(head, "  ", about)
     required = spec.parameters.get("required", ())
     rows: list[Text] = []
     for name, schema in spec.parameters["properties"].items():

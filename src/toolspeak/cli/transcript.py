@@ -1,7 +1,8 @@
 """Draws the events of a run for a person: reasoning, text, calls and results, in the order in which they happen.
 
-Everything is written once, where the cursor stands, and never redrawn. In a terminal, text is drawn as it arrives, with
-its markdown; elsewhere it is written as plain lines. The facts of an inner run, of an agent that is a tool, are whole
+Everything is written once, where the cursor stands, except for calls that run side by side: in a terminal their lines
+are drawn again when one of them ends, with its result behind it. In a terminal, text is drawn as it arrives, with its
+markdown; elsewhere it is written as plain lines. The facts of an inner run, of an agent that is a tool, are whole
 lines, indented by depth: inner runs may happen at the same time, so their texts are shown when they are complete. A
 line that shows what the program waits for, and for how long, is drawn by terminals only, and leaves no trace.
 
@@ -30,7 +31,7 @@ from toolspeak.cli.format import (
 )
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.record import CallTimer
-from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose
+from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose, print_error
 from toolspeak.values import events
 from toolspeak.values.messages import ToolCall
 
@@ -93,8 +94,12 @@ def _format_fact(fact: events.OwnFact) -> Iterator[str]:
             yield from f"assistant: {escape_prose(text)}".split("\n")
         case events.ApprovalGiven() if answer := _format_answer(fact, "the call"):
             yield answer
+        case events.ToolSuspended(summary=summary) | events.WaitOver(summary=summary):
+            yield escape_controls(f"  {summary}")
         case events.Compacted():
             yield format_compaction(fact)
+        case events.Guided():
+            yield escape_controls(f"({fact.summary})")
         case events.HandedOver(agent=agent):
             yield escape_controls(f"  handed over to {agent}")
         case events.TurnRestarted(failed=failed, model=model):
@@ -115,11 +120,29 @@ def _format_answer(given: events.ApprovalGiven, name: str) -> str:
 
 ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
 TOOL_LABEL_WIDTH = len("tool: ")
+WAITING = "waiting for the model"
 
 
 def create_console(file: TextIO) -> Console:
     """Create a console that draws in a terminal and writes plain lines elsewhere, whatever the environment says."""
     return SafeConsole(file=file, force_terminal=file.isatty())
+
+
+class _CallBlock:
+    """The last lines that were drawn, if they are those of calls, and of what tools have printed since.
+
+    Attributes:
+        width: The width of the terminal when they were drawn.
+        rows: How many rows of the terminal they take.
+        lines: The lines.
+        calls: Which line is that of a call, by the ids of calls.
+    """
+
+    def __init__(self, width: int = 0) -> None:
+        self.width = width
+        self.rows = 0
+        self.lines: list[list[Span]] = []
+        self.calls: dict[str, int] = {}
 
 
 class Transcript:
@@ -138,13 +161,15 @@ class Transcript:
         self._status = StatusLine(console)
         self._lock = threading.RLock()  # tools print in threads of their own
         self._text: _TextWriter | None = None  # the text that is arriving
-        self._open_call: str | None = None  # the call whose name stands on an unfinished line
+        self._open_call: events.CallStarted | None = None  # the call whose name stands on an unfinished line
         self._calls: dict[str, ToolCall] = {}
         self._running: dict[str, str] = {}  # how far each call is that runs
         self._last_call: str | None = None  # the call on the last line, if that line is a call
+        self._block = _CallBlock()
         self._waiting = ""
         self._shown_facts = 0
         self._has_drawn_turn = False  # whether anything of the message that is arriving has been drawn
+        self._stderr = sys.stderr  # before what tools print is captured
 
     def show(self, event: events.Event) -> None:
         """Draw one event."""
@@ -160,7 +185,11 @@ class Transcript:
         self._status.stop()
         match event:
             case events.TurnStarted():
-                self._waiting = "waiting for the model"
+                self._block = _CallBlock()
+                self._waiting = WAITING
+            case events.ApprovalNeeded(call=call):
+                self._block = _CallBlock()  # the user is asked on the lines below
+                self._calls.setdefault(call.id, call)  # of a run that was resumed, the call itself is not shown
             case events.TurnRestarted(failed=failed, model=model):
                 if self._has_drawn_turn:  # the message so far does not count
                     text = f"(the answer of {failed} broke off and does not count; asking {model})"
@@ -191,13 +220,23 @@ class Transcript:
                     self.write_line(answer, "dim" if approved else "yellow")
             case events.ToolStarted(call_id=call_id):
                 self._running[call_id] = ""
+            case (
+                events.ToolSuspended(call_id=call_id, summary=summary)
+                | events.WaitOver(call_id=call_id, summary=summary)
+            ):
+                self._running.pop(call_id, None)
+                name = self._calls[call_id].name if call_id in self._calls else "the call"
+                self.write_line(escape_controls(f"  {name}: {summary}"), "dim")
             case events.ToolFinished():
                 self._draw_result(event)
             case events.Compacted():
                 self.write_line(format_compaction(event), "dim")
+            case events.Guided():
+                self.write_line(escape_controls(f"({event.summary})"), "yellow")
             case events.HandedOver(agent=agent):
                 self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
             case events.NestedFact():
+                self._block = _CallBlock()
                 for line in _format_fact(event.event):
                     self.write_line(f"{'  ' * len(event.path)}│ {line}", "dim")
             case events.RunEnded():
@@ -210,7 +249,7 @@ class Transcript:
         """Write a line of its own."""
         with self._lock:
             self.end_line()
-            self._last_call = None
+            self._last_call, self._block = None, _CallBlock()
             if self._console.is_terminal:
                 self._console.print(Text(text, style), overflow="fold")
             else:
@@ -227,12 +266,28 @@ class Transcript:
                 self._console.print()
                 self._open_call = None
 
+    def write_error(self, message: str) -> None:
+        """Print a message on standard error, on a line of its own there and between the lines that are drawn."""
+        with self._lock:
+            self.end_line()
+            self._console.file.flush()
+            print_error(message, stream=self._stderr)
+            self._stderr.flush()
+            self._update_status()
+
     def write_printed(self, line: str) -> None:
         """Write a line that a tool printed, after the events that happened before it."""
         deadline = time.monotonic() + 0.3  # the line is not held back for longer
         while self._shown_facts < self._timer.fact_count and time.monotonic() < deadline:
             time.sleep(0.002)
-        self.write_line(escape_controls(line), "dim")
+        with self._lock:
+            if self._can_redraw() and self._open_call is None:
+                self._status.stop()
+                self._block.rows += self._write([Span(escape_controls(line), "dim")], 0)
+                self._block.lines.append([Span(escape_controls(line), "dim")])
+                self._update_status()
+            else:
+                self.write_line(escape_controls(line), "dim")
 
     @contextmanager
     def capture_prints(self) -> Generator[None]:
@@ -244,6 +299,13 @@ class Transcript:
         """Show what the program waits for, until something is drawn."""
         self.end_line()
         self._status.start(label)
+
+    def show_reading(self, done: int, total: int) -> None:
+        """Show how many tokens of the prompt the model has read, if it is waited for. Any thread may call this."""
+        with self._lock:
+            if self._waiting:
+                self._waiting = f"reading the prompt, {done:,} of {total:,} tokens" if done < total else WAITING
+                self._update_status()
 
     def _draw_text(self, text: str, label: str, style: str) -> None:
         self._waiting = ""
@@ -258,7 +320,7 @@ class Transcript:
                 Text.assemble((f"{label}:", style), "\n" if on_own_line else " "), end="", soft_wrap=True
             )
             self._text = _TextWriter(self._console, label, column=0 if on_own_line else len(label) + 2)
-        self._last_call = None
+        self._last_call, self._block = None, _CallBlock()
         self._text.feed(text)
 
     def _end_turn(self, event: events.TurnEnded) -> None:
@@ -279,15 +341,19 @@ class Transcript:
         self.end_line()
         name = escape_controls(event.name)
         if self._console.is_terminal and TOOL_LABEL_WIDTH + cell_len(name) < self._console.width:
-            # The name is drawn while the arguments are still arriving.
-            self._console.print(Text.assemble(("tool:", TOOL_STYLE), f" {name}"), end="", soft_wrap=True)
-            self._open_call = event.call_id
+            self._begin_call_line(event)
+
+    def _begin_call_line(self, event: events.CallStarted) -> None:
+        """Draw the name of a call while its arguments are still arriving."""
+        line = Text.assemble(("tool:", TOOL_STYLE), f" {escape_controls(event.name)}")
+        self._console.print(line, end="", soft_wrap=True)
+        self._open_call = event
 
     def _draw_call(self, event: events.CallReady) -> None:
         self._waiting = ""
         call = self._calls[event.call.id] = event.call
         text = format_call_line(call)
-        if self._open_call == call.id:
+        if self._open_call is not None and self._open_call.call_id == call.id:
             name = escape_controls(call.name)
             column, text = TOOL_LABEL_WIDTH + cell_len(name), text.removeprefix(name)
         else:
@@ -295,38 +361,65 @@ class Transcript:
             self._console.print(Text.assemble(("tool:", TOOL_STYLE), " "), end="", soft_wrap=True)
             column = TOOL_LABEL_WIDTH
         self._open_call = None
-        spans = [Span(text)]
-        if event.repair != "none":
-            spans.append(Span(f"  (repaired: {event.repair})", "yellow"))
-        self._write(spans, column)
+        repair = [] if event.repair == "none" else [Span(f"  (repaired: {event.repair})", "yellow")]
+        if self._block.width != self._console.width:
+            self._block = _CallBlock(self._console.width)
+        self._block.rows += self._write([Span(text), *repair], column)
+        self._block.calls[call.id] = len(self._block.lines)
+        self._block.lines.append([Span("tool:", TOOL_STYLE), Span(f" {format_call_line(call)}"), *repair])
         self._last_call = call.id
 
-    def _write(self, spans: Sequence[Span], column: int, indent: int = 0) -> None:
-        """Write the rest of a line from the column where the cursor stands. Further lines are indented."""
+    def _write(self, spans: Sequence[Span], column: int, indent: int = 0) -> int:
+        """Write the rest of a line from the column where the cursor stands, and return how many rows that took.
+
+        Further lines are indented.
+        """
+        pieces = self._lay_out(spans, column, indent)
+        _put(self._console, pieces)
+        return sum(piece.text.count("\n") for piece in pieces)
+
+    def _lay_out(self, spans: Sequence[Span], column: int, indent: int) -> list[Span]:
         pieces = [piece for span in spans for piece in _split_lines(span, indent)]
         if self._console.is_terminal:
             wrapper = LineWrapper(self._console.width, column)
-            for piece in pieces:
-                _put(self._console, wrapper.feed(piece, indent=indent))
-            _put(self._console, wrapper.close(indent=indent))
-        else:
-            _put(self._console, pieces)
-        self._console.print()
+            wrapped = [each for piece in pieces for each in wrapper.feed(piece, indent=indent)]
+            pieces = [*wrapped, *wrapper.close(indent=indent)]
+        return [*pieces, Span("\n")]
 
     def _draw_result(self, event: events.ToolFinished) -> None:
         result = event.result
         call_id = result.call_id
         self._running.pop(call_id, None)
-        self.end_line()
         sign, style = ("→ ", "green") if result.error is None else ("✗ ", "red")
+        shown = [Span(sign, style), Span(format_result(result), "" if result.error is None else "red")]
+        if (duration := self._timer.duration(call_id)) is not None:
+            shown.append(Span(f"  {format_seconds(duration)}", "dim"))
+        if call_id in self._block.calls and self._can_redraw():
+            self._redraw_block(call_id, shown)
+            return
+        self.end_line()
         spans = [Span("  ")]
         if self._last_call != call_id and call_id in self._calls:  # other lines have been written since
             spans.append(Span(f"{format_call_line(self._calls[call_id])} ", "dim"))
-        spans += [Span(sign, style), Span(format_result(result), "" if result.error is None else "red")]
-        if (duration := self._timer.duration(call_id)) is not None:
-            spans.append(Span(f"  {format_seconds(duration)}", "dim"))
-        self._write(spans, 0, indent=4)
-        self._last_call = None
+        self._write([*spans, *shown], 0, indent=4)
+        self._last_call, self._block = None, _CallBlock()
+
+    def _can_redraw(self) -> bool:
+        """Whether the last lines are those of several calls, which are all on the screen as they were drawn."""
+        console, block = self._console, self._block
+        is_screen = console.is_terminal and not console.is_dumb_terminal
+        return is_screen and len(block.calls) > 1 and block.width == console.width and block.rows < console.height - 1
+
+    def _redraw_block(self, call_id: str, result: Sequence[Span]) -> None:
+        """Draw the lines of the calls again, with one more result."""
+        block, self._last_call = self._block, None
+        block.lines[block.calls[call_id]] += [Span(" "), *result]
+        pieces = [piece for line in block.lines for piece in self._lay_out(line, 0, indent=4)]
+        self._console.file.write(f"\r\x1b[{block.rows}A\x1b[J")
+        _put(self._console, pieces)
+        block.rows = sum(piece.text.count("\n") for piece in pieces)
+        if self._open_call is not None:
+            self._begin_call_line(self._open_call)
 
     def _end_run(self, event: events.RunEnded) -> None:
         self._waiting = ""
@@ -336,6 +429,11 @@ class Transcript:
             self.write_line("stopped", "yellow")
         elif event.reason not in ("answered", "error"):
             self.write_line(f"stopped ({event.reason}): {escape_controls(event.detail)}".removesuffix(": "), "yellow")
+
+    def explain_error(self, event: events.Event) -> None:
+        """Say why a run ended with an error, if that is the event: nobody raises it for those who look at the run."""
+        if isinstance(event, events.RunEnded) and event.reason == "error":
+            self.write_line(f"stopped (error): {escape_line(event.detail)}", "red")
 
     def _update_status(self) -> None:
         if self._text is not None or self._open_call is not None:
@@ -409,8 +507,9 @@ class _TextWriter:
 
 
 def _put(console: Console, spans: Iterable[Span], style: str = "") -> None:
-    for span in spans:
-        console.print(Text(span.text, f"{style} {span.style}".strip()), end="", soft_wrap=True)
+    text = Text.assemble(*((span.text, f"{style} {span.style}".strip()) for span in spans))
+    if text:
+        console.print(text, end="", soft_wrap=True)
 
 
 def _split_lines(span: Span, indent: int) -> Iterator[Span]:

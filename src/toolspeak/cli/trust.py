@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from rich.text import Text
 
@@ -151,6 +151,11 @@ def _describe_server(server: ServerEntry) -> str:
         given = [*(f"the header {each}" for each in server.headers), *variables]
         effect = f"sends what the model passes to tools to {server.url}{name}"
     hints = "; believes it when it says that a tool only reads" if server.options.get("trustHints") is True else ""
+    approve: Any = server.options.get("approve")
+    if isinstance(approve, list):
+        hints += f"; asks you only before calls of {', '.join(map(str, cast('list[object]', approve))) or 'no tool'}"
+    if approve is False or server.unasked:
+        hints += f"; asks nobody before calls of {'any tool' if approve is False else ', '.join(server.unasked or ())}"
     return f"{effect}{', with ' if given else ''}{', '.join(given)}{hints}"
 
 

@@ -4,6 +4,9 @@ A terminal echoes each key at once, wherever the cursor stands. So what is typed
 `HeldInput` turns the echo off, and the keys wait in the terminal until `take` reads them. Ctrl-C and Ctrl-Z work as
 ever, and whatever ends or stops the program, the terminal first gets its own modes back. Only on POSIX: elsewhere the
 terminal echoes, and the next prompt reads what was typed.
+
+A line that was ended with Enter is the next message, and is sent without asking. It is only offered, to be edited and
+sent with another Enter, if the user could not know what it follows: an answer that failed or was stopped, a question.
 """
 
 import os
@@ -39,7 +42,8 @@ if TYPE_CHECKING:
 IS_SUPPORTED = sys.platform != "win32"
 TerminalModes: TypeAlias = list[Any]  # what `termios.tcgetattr` returns
 _LOCAL_MODES, _CONTROL_CHARACTERS = 3, 6  # places in the list of modes
-_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
 
 
 class HeldInput:
@@ -47,6 +51,7 @@ class HeldInput:
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
+        self._is_holding = False
 
     @contextmanager
     def hold(self) -> Generator[None]:
@@ -59,25 +64,25 @@ class HeldInput:
         modes: TerminalModes = termios.tcgetattr(self._terminal)
 
         def stop(number: int, frame: FrameType | None) -> None:
-            self._set_modes(modes)
+            self._release(modes)
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTSTP)  # the program stops here, and continues here
             signal.signal(signal.SIGTSTP, stop)
             if os.tcgetpgrp(self._terminal) == os.getpgrp():  # a background program may not change the terminal
-                self._set_modes(_without_echo(modes))
+                self._hold(modes)
 
         def end(number: int, frame: FrameType | None) -> None:
-            self._set_modes(modes)
+            self._release(modes)
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
         handlers = {signal.SIGTSTP: stop, signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGQUIT: end}
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        self._set_modes(_without_echo(modes))
+        self._hold(modes)
         try:
             yield
         finally:
-            self._set_modes(modes)
+            self._release(modes)
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
@@ -89,6 +94,25 @@ class HeldInput:
                 break
             typed += data
         return typed.decode("utf-8", "replace")
+
+    def mark_pastes(self) -> None:
+        """Let the terminal mark what is pasted, which an editor turns off when it ends: its lines are one message."""
+        if self._is_holding:
+            self._write(b"\x1b[?2004h")
+
+    def _hold(self, modes: TerminalModes) -> None:
+        self._set_modes(_without_echo(modes))
+        self._is_holding = True
+        self.mark_pastes()
+
+    def _release(self, modes: TerminalModes) -> None:
+        self._is_holding = False
+        self._write(b"\x1b[?2004l")
+        self._set_modes(modes)
+
+    def _write(self, sequence: bytes) -> None:
+        with suppress(OSError):  # the terminal may be gone, or not be open for writing here
+            os.write(self._terminal, sequence)
 
     def _set_modes(self, modes: TerminalModes) -> None:
         import termios
@@ -108,20 +132,35 @@ def _without_echo(modes: TerminalModes) -> TerminalModes:
     return quiet
 
 
-def read_keys(keys: str) -> str:
-    """Return the text that keys leave in a line editor. Enter is a line break, and the ones at the end are left out.
+def split_messages(keys: str, text: str = "") -> tuple[list[str], str]:
+    r"""Return the messages that keys leave in a line editor, each ended by Enter, and the text of the one after them.
 
-    Keys that edit the text before them are followed; arrows and other control keys are passed over.
+    Keys that edit the text before them are followed; arrows and other control keys are passed over. `text` stands in
+    the editor before the first key.
+
+    Examples:
+        >>> split_messages("And Oslo?\rAnd Rm\x7fome")
+        (['And Oslo?'], 'And Rome')
     """
-    text = ""
-    for key in _ESCAPE_SEQUENCE.sub("", keys).replace("\r", "\n"):
-        if key in "\x7f\b":  # Backspace
+    messages: list[str] = []
+    is_pasted = False
+    for key in _KEY.findall(keys):
+        if key in (_PASTE_START, _PASTE_END):
+            is_pasted = key == _PASTE_START
+        elif key in ("\x1b\r", "\x1b\n") or (key in "\r\n" and is_pasted):
+            text += "\n"
+        elif key in "\r\n" and is_continued(text):
+            text = f"{text[:-1]}\n"
+        elif key in "\r\n":
+            messages += [text] if text.strip() else []
+            text = ""
+        elif key in "\x7f\b":  # Backspace
             text = text[:-1]
         elif key == "\x15":  # Ctrl-U
             text = ""
-        elif key.isprintable() or key in "\n\t":
+        elif key.isprintable() or key == "\t":
             text += key
-    return text.strip("\n")
+    return messages, text
 
 
 MAX_APPROVAL_LINES = 200  # of a call that is shown to a user who is to approve it
@@ -167,34 +206,51 @@ class TerminalInput:
         self._always_approved: set[str] = set()
         self._session: PromptSession[str] | None = None
         self._held_input = HeldInput(sys.stdin.fileno())
-        self._held_text = ""
+        self._queue: list[str] = []  # messages that were typed, to be sent as they are
+        self._begun = ""  # what was typed after them, to be edited
+        self._is_offered = False  # whether what is typed further is to be edited with it
 
     def hold_typed(self) -> AbstractContextManager[None]:
-        """Hold back what is typed while nothing is asked. It becomes the beginning of the next message."""
+        """Hold back what is typed while nothing is asked. `read_message` returns it."""
         return self._held_input.hold()
 
     def read_message(self) -> str:
         """Return the next message; Alt-Enter or a backslash at the end of a line continues it on another.
 
-        What was typed since the last message stands there already. The user may edit it, and sends it with Enter.
-        Ctrl-C clears a line with text; on an empty one it raises `KeyboardInterrupt`, and Ctrl-D raises `EOFError`.
+        A message that was typed and ended with Enter since the last one is returned at once. What was typed after it
+        stands there already: the user may edit it, and sends it with Enter. Ctrl-C clears a line with text; on an empty
+        one it raises `KeyboardInterrupt`, and Ctrl-D raises `EOFError`.
         """
         from prompt_toolkit.formatted_text import FormattedText
 
         session = self._session = self._session or self._create_editor()
         prompt = FormattedText([("bold ansibrightblue", "You:"), ("", " ")])
         self._keep_typed(session.input)
-        begun, self._held_text = self._held_text, ""
+        is_queued = bool(self._queue)
+        if is_queued:
+            text = self._queue.pop(0)
+        else:
+            text, self._begun, self._is_offered = self._begun, "", False
         try:
             return session.prompt(
                 prompt,
                 prompt_continuation=lambda width, line, wrapped: "" if wrapped else "… ",  # wrapped by the window
-                default=begun,
+                default=text,
+                accept_default=is_queued,
             )
         except KeyboardInterrupt:
             if session.default_buffer.text:
                 return ""
             raise
+        finally:
+            self._held_input.mark_pastes()
+
+    def offer_typed(self) -> None:
+        """Let the user edit what has been typed so far, as the beginning of one message, instead of sending it."""
+        if self._session is not None:
+            self._keep_typed(self._session.input)
+        self._begun = "\n".join(filter(None, [*self._queue, self._begun]))
+        self._queue, self._is_offered = [], bool(self._begun)
 
     def confirm(self, question: str) -> bool:
         """Ask a question and return whether the answer is yes."""
@@ -242,15 +298,28 @@ class TerminalInput:
 
         session: PromptSession[str] = PromptSession(output=self._create_output())
         self._keep_typed(session.input)  # it was not typed as an answer to this question
-        return session.prompt(question)
+        self.offer_typed()
+        try:
+            return session.prompt(question)
+        finally:
+            self._held_input.mark_pastes()
 
     def _keep_typed(self, source: "Input") -> None:
-        """Add what was typed since the last question to the beginning of the next message."""
+        """Add what was typed since the last question to the messages that are sent next."""
         from prompt_toolkit.input.typeahead import get_typeahead
+        from prompt_toolkit.keys import Keys
 
-        unread = "".join(key.data for key in get_typeahead(source))  # keys that came together with the last Enter
-        if typed := read_keys(unread + self._held_input.take()):
-            self._held_text += f"\n{typed}" if self._held_text else typed
+        unread = "".join(  # keys that came together with the last Enter
+            f"{_PASTE_START}{key.data}{_PASTE_END}" if key.key == Keys.BracketedPaste else key.data
+            for key in get_typeahead(source)
+        )
+        keys = unread + self._held_input.take()
+        if self._is_offered:
+            messages, begun = split_messages(keys)
+            self._begun = "\n".join(filter(None, [self._begun, *messages, begun]))
+        else:
+            messages, self._begun = split_messages(keys, self._begun)
+            self._queue += messages
 
     def _create_editor(self) -> "PromptSession[str]":
         from prompt_toolkit import PromptSession

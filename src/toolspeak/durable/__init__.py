@@ -9,10 +9,13 @@ it.
 Start with `journal.py` (what a database must do), then `segment.py` (one time that a run is driven) and `worker.py`.
 
     rows.py, schema.py                 the values and the tables of a journal, and the tables of the log
+    agenda.py, cron.py, webhooks.py    what happens by time: schedules, waits and signals, webhooks
+    session.py                         what the SQL of a journal is written with
     sqlite.py, postgres.py             what the two databases do differently
     sqlite_file.py                     how any SQLite file is opened, brought up to date and written
     records.py, approvals.py           facts and requests as texts, and answers as commands
     writer.py, watcher.py              the thread that groups commits and says that a worker lives; who wakes whom
+    leases.py                          when a worker that says nothing counts as lost
     dispatch.py, dbos_dispatcher.py    which worker drives which run when: by claims, or by DBOS
     quarantine.py, isolated_run.py     runs that killed workers, in a process of their own
     runs.py, event_feed.py             starting, finding and following runs, from any process
@@ -40,25 +43,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolspeak.durable.approvals import ApprovalResult as ApprovalResult
     from toolspeak.durable.approvals import WaitingCall as WaitingCall
     from toolspeak.durable.event_feed import RunEvent as RunEvent
     from toolspeak.durable.journal import ApprovalRefused as ApprovalRefused
     from toolspeak.durable.journal import OutcomeUnknown as OutcomeUnknown
+    from toolspeak.durable.journal import RetryRefused as RetryRefused
     from toolspeak.durable.journal import RunUnknown as RunUnknown
     from toolspeak.durable.journal import StartRefused as StartRefused
     from toolspeak.durable.rows import Lane as Lane
     from toolspeak.durable.rows import RunRow as RunRow
     from toolspeak.durable.rows import RunStatus as RunStatus
+    from toolspeak.durable.rows import Schedule as Schedule
+    from toolspeak.durable.rows import WaitRow as WaitRow
     from toolspeak.durable.rows import WorkerRow as WorkerRow
     from toolspeak.durable.runs import RunHandle as RunHandle
     from toolspeak.durable.runs import Runs as Runs
     from toolspeak.durable.worker import Worker as Worker
 
 _PLACES = {
-    "approvals": "WaitingCall",
+    "approvals": "ApprovalResult WaitingCall",
     "event_feed": "RunEvent",
-    "journal": "ApprovalRefused OutcomeUnknown RunUnknown StartRefused",
-    "rows": "Lane RunRow RunStatus WorkerRow",
+    "journal": "ApprovalRefused OutcomeUnknown RetryRefused RunUnknown StartRefused",
+    "rows": "Lane RunRow RunStatus Schedule WaitRow WorkerRow",
     "runs": "RunHandle Runs",
     "worker": "Worker",
 }

@@ -1,5 +1,7 @@
 """Approvals of durable runs: the first answer counts, and only for the very call that somebody was asked about.
 
+An answer after a cancellation, or after the end, does not count; `ApprovalResult` says why.
+
 An answer is a command named after the call, the digest in its `ApprovalNeeded` (of the tool, its schema and the
 arguments) and the number of the question. So an answer to a call that nobody was asked about is refused. An answer is
 always recorded. If the tool has changed meanwhile, the driver withdraws a yes and asks again (`run/approvals.py`): that
@@ -8,7 +10,7 @@ is another question, which can be answered once too.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from toolspeak.durable.journal import ApprovalRefused, JournalSession
 from toolspeak.durable.records import load_facts, unwrap
@@ -59,10 +61,46 @@ def find_waiting(facts: Sequence[Fact]) -> dict[str, WaitingCall]:
     return {call_id: each for call_id, each in asked.items() if call_id not in answered_ids}
 
 
+def list_waiting(session: JournalSession, run: RunRow) -> list[WaitingCall]:
+    """Return the calls that an answer still counts for: none of a run that has ended or is to end."""
+    if run.status == "done" or session.read_commands([run.run_id], names=("cancel", "deadline")):
+        return []
+    return list(find_waiting(load_facts(session, run)).values())
+
+
+ApprovalState: TypeAlias = Literal["counts", "late", "cancelled", "ended"]
+"""What became of an answer.
+
+- `counts`: it was the first one, and the run goes on with it.
+- `late`: another answer came first.
+- `cancelled`: somebody has cancelled the run before.
+- `ended`: the run has ended before, or its deadline is over.
+"""
+
+
+class ApprovalResult(int):
+    """Whether an answer counts: 1 if it does, so that `if` can ask for it, else 0.
+
+    Attributes:
+        state: What became of the answer.
+    """
+
+    state: ApprovalState
+
+    def __new__(cls, state: ApprovalState) -> Self:
+        """Make the result of an answer."""
+        made = super().__new__(cls, state == "counts")
+        made.state = state
+        return made
+
+    def __repr__(self) -> str:
+        return f"ApprovalResult({self.state!r})"
+
+
 def answer(
     session: JournalSession, run: RunRow, call_id: str, approved: bool | str, by: str, digest: str | None
-) -> bool:
-    """Store an answer, and return whether it is the first one.
+) -> ApprovalResult:
+    """Store an answer if it is the first one and the run is not to end, and return what became of it.
 
     Raises:
         ApprovalRefused: Nobody was asked about the call, or it is another one than the digest says.
@@ -72,7 +110,7 @@ def answer(
     if found is None:
         for path, event in map(unwrap, facts):
             if isinstance(event, ApprovalGiven) and join_ids(path, event.call_id) == call_id:
-                return False
+                return ApprovalResult("late")
         raise ApprovalRefused(
             f"no call {call_id!r} of run {run.run_id} waits for an approval (the run is {run.status}); an answer is "
             "taken after ApprovalNeeded"
@@ -82,7 +120,15 @@ def answer(
             f"the call {call_id!r} of run {run.run_id} is not the one that was approved: its tool or arguments are "
             f"others ({found.call.name}, digest {found.digest}); look at it again"
         )
-    return session.add_command(run.run_id, found.command, json.dumps({"approved": approved, "by": by}))
+    data = json.dumps({"approved": approved, "by": by})
+    if session.add_command(run.run_id, found.command, data, unless=("cancel", "deadline")):
+        return ApprovalResult("counts")
+    now = session.read_run(run.run_id)
+    if session.find_command(run.run_id, "cancel") is not None or (now is not None and now.stop_reason == "cancelled"):
+        return ApprovalResult("cancelled")
+    if now is None or now.status == "done" or session.find_command(run.run_id, "deadline") is not None:
+        return ApprovalResult("ended")
+    return ApprovalResult("late")
 
 
 def build_answers(facts: Sequence[Fact], commands: Sequence[CommandRow]) -> tuple[list[Fact], list[str]]:

@@ -26,19 +26,27 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, WorkflowSerializationFormat, WorkflowStatus, error
+from dbos import (
+    DBOS,
+    DBOSConfig,
+    DBOSPortableJSONSerializer,
+    EnqueueOptions,
+    WorkflowSerializationFormat,
+    WorkflowStatus,
+    error,
+)
 from psycopg import Connection
 
 from toolspeak.durable.dispatch import Driving, Entry, RetryDelays
 from toolspeak.durable.postgres import connect
-from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
+from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow, name_shared_lane, read_shared_lane
 from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
 
 _ENTER = """
     SELECT dbos.enqueue_workflow(
         workflow_name => %s, queue_name => %s, positional_args => %s::text[]::json[], workflow_id => %s,
-        app_version => %s, priority => %s, application_name => %s
+        app_version => %s, priority => %s, application_name => %s, queue_partition_key => %s
     )
 """
 
@@ -182,6 +190,7 @@ class DbosDispatcher:
         """Remember the address of the store, whose database DBOS uses too."""
         self._url = url
         self._lanes: dict[str, Lane] = {}
+        self._shared: set[int] = set()
         self._audited = time.monotonic()
         self._audited_run = ""
         self._returns = RetryDelays(300, 20_000)
@@ -236,7 +245,9 @@ class DbosDispatcher:
 
     async def enqueue(self, runs: Sequence[RunRow]) -> None:
         """Enter runs, each as `(run_id, epoch)`; those that were entered are left alone."""
-        if any(run.lane not in self._lanes for run in runs) or not runs:
+        for concurrency in {read_shared_lane(run.lane) for run in runs} - {None, *self._shared}:
+            await self._register_shared(concurrency)
+        if any(run.lane not in self._lanes and read_shared_lane(run.lane) is None for run in runs) or not runs:
             await self._read_lanes()
         await self._call(self._enter, runs)
 
@@ -248,26 +259,27 @@ class DbosDispatcher:
         for run in runs:
             began = time.monotonic()
             workflow_id, queue = make_workflow_id((run.run_id, run.epoch)), self._name_queue(run.lane)
+            partition = None if read_shared_lane(run.lane) is None else run.lane
             arguments = (run.run_id, run.epoch, run.agent, run.format)
             bounded = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
             priority = _MIDDLE_PRIORITY - bounded  # in DBOS lower numbers are first
             if self._engine.is_own:
                 texts = [json.dumps(each) for each in arguments]
-                values = (WORKFLOW, queue, texts, workflow_id, APPLICATION, priority, APPLICATION)
+                values = (WORKFLOW, queue, texts, workflow_id, APPLICATION, priority, APPLICATION, partition)
                 self._connect().execute(_ENTER, values)
                 time.sleep(max(0.0, began + 0.001 - time.monotonic()))
                 continue
-            DBOS.enqueue_workflow_with_options(
-                {
-                    "workflow_name": WORKFLOW,
-                    "workflow_id": workflow_id,
-                    "queue_name": queue,
-                    "priority": priority,
-                    "app_version": DBOS.application_version,
-                    "serialization_type": WorkflowSerializationFormat.PORTABLE,
-                },
-                *arguments,
-            )
+            options: EnqueueOptions = {
+                "workflow_name": WORKFLOW,
+                "workflow_id": workflow_id,
+                "queue_name": queue,
+                "priority": priority,
+                "app_version": DBOS.application_version,
+                "serialization_type": WorkflowSerializationFormat.PORTABLE,
+            }
+            if partition is not None:
+                options["queue_partition_key"] = partition
+            DBOS.enqueue_workflow_with_options(options, *arguments)
 
     def _connect(self) -> "Connection[Any]":
         """Return the connection that enters runs. No commit waits for the disk: a lost entry is found missing later."""
@@ -278,7 +290,8 @@ class DbosDispatcher:
 
     def _name_queue(self, lane: str) -> str:
         application = "" if self._engine.is_own else "shared"
-        return f"toolspeak:{application}:{lane}"
+        concurrency = read_shared_lane(lane)
+        return f"toolspeak:{application}:{lane if concurrency is None else name_shared_lane('', concurrency)}"
 
     async def _read_lanes(self) -> None:
         """Bring the queues of DBOS in line with the lanes of the journal."""
@@ -299,6 +312,20 @@ class DbosDispatcher:
             on_conflict="always_update",
         )
         self._lanes[name] = lane
+
+    async def _register_shared(self, concurrency: int | None) -> None:
+        """Register the queue of all runs that were started with this limit; each of their lanes is a part of it."""
+        if concurrency is None:
+            return
+        await self._call(
+            DBOS.register_queue,
+            self._name_queue(name_shared_lane("", concurrency)),
+            worker_concurrency=self._worker.slots,
+            partition_concurrency=concurrency,
+            polling_interval_sec=POLL_SECONDS,
+            on_conflict="always_update",
+        )
+        self._shared.add(concurrency)
 
     # Taking
 

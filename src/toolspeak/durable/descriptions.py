@@ -1,12 +1,13 @@
 """Runs as JSON data, for people and programs that look at them: the command line and the HTTP routes show the same."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolspeak.durable.approvals import WaitingCall
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.rows import RunRow, WorkerRow
+from toolspeak.durable.rows import RunRow, WaitRow, WorkerRow, read_shared_lane
 from toolspeak.durable.runs import Runs
 from toolspeak.telemetry.prometheus import Sample, format_figure
 from toolspeak.values import codec
@@ -26,7 +27,9 @@ def _render(session: JournalSession) -> str:
     figures = session.read_figures()
     workers = [each for each in session.list_workers() if each.expires > figures.now]
     waited = 0 if figures.queued_since is None else max(0, figures.now - figures.queued_since)
-    counts = sorted(session.count_runs().items())
+    counts: Counter[tuple[str, str]] = Counter()
+    for (lane, status), count in session.count_runs().items():  # a lane that a run has named itself has no figure
+        counts["" if read_shared_lane(lane) is not None else lane, status] += count
     lanes = sorted(session.read_lanes().items())
     limits = [
         Sample(limit, {"lane": name, "limit": kind})
@@ -34,7 +37,7 @@ def _render(session: JournalSession) -> str:
         for kind, limit in (("concurrency", lane.concurrency), ("waiting", lane.waiting))
         if limit is not None
     ]
-    runs = [Sample(count, {"lane": lane, "status": status}) for (lane, status), count in counts]
+    runs = [Sample(count, {"lane": lane, "status": status}) for (lane, status), count in sorted(counts.items())]
     silent = [Sample(max(0, figures.now - each.beat) / 1000, {"worker": each.worker}) for each in workers]
     shown: Sequence[tuple[str, str, Iterable[Sample]]] = (
         ("runs", "Runs in the store.", runs),
@@ -93,3 +96,9 @@ def describe_waiting(waiting: WaitingCall) -> dict[str, Any]:
     """Return a call that waits for an approval, with the digest that an answer is bound to."""
     arguments = {name: codec.encode_argument(value) for name, value in waiting.call.arguments.items()}
     return {"id": waiting.id, "name": waiting.call.name, "arguments": arguments, "digest": waiting.digest}
+
+
+def describe_wait(wait: WaitRow) -> dict[str, Any]:
+    """Return what a call waits for: a signal, a time in seconds since 1970, or whichever comes first."""
+    until = None if wait.until is None else wait.until / 1000
+    return {"call_id": wait.call_id, "signal": wait.signal or None, "until": until}

@@ -22,6 +22,9 @@ from toolspeak.values.log import LOG
 POLL_SECONDS = 0.5
 """How long a cancellation stays unnoticed."""
 
+ASSUMED_LEASE_SECONDS = 3.0
+"""A short lease: this process does not know that of the worker, and asks the store more often than it must."""
+
 
 async def drive_alone(url: str, target: str, deps: str | None, owner: str, run_id: str, epoch: int) -> None:
     """Drive a run that a worker has claimed.
@@ -34,7 +37,7 @@ async def drive_alone(url: str, target: str, deps: str | None, owner: str, run_i
     if run is None or (run.epoch, run.owner, run.status) != (epoch, owner, "running"):
         return
     agents, make_deps = load_program(target, deps)
-    segment = Segment(run, agents[run.agent], writer, make_deps, owner)
+    segment = Segment(run, agents[run.agent], writer, make_deps, owner, ASSUMED_LEASE_SECONDS)
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, segment.park)
     watching = asyncio.create_task(_watch_commands(writer, segment))

@@ -1,7 +1,8 @@
 """`Journal`: what a database must do so that runs last in it, and the SQL that SQLite and Postgres share for that.
 
 A journal stores texts and numbers. What they mean is decided above it: `records.py` turns facts into texts and back,
-`worker.py` decides when something is written. `sqlite.py` and `postgres.py` have what the two databases do differently.
+`worker.py` decides when something is written. `session.py` says how the SQL is written; `sqlite.py` and `postgres.py`
+have what the two databases do differently.
 
 The rules that a journal keeps:
 
@@ -16,24 +17,15 @@ The rules that a journal keeps:
 5. Every failure of the database itself is raised as `StoreUnavailable`, with words that name the store. The
    transaction is then rolled back, and the session can be used again; it reconnects by itself.
 6. A session is used by one thread at a time. Any number of sessions, in any number of processes, work at once.
-
-How the SQL is written:
-
-- Values are `?`; a list is one value, which `AMONG` compares with. `NOW` is the time, the same in all of a statement
-  that takes it from a subquery.
-- In Postgres, transactions see what others committed (`READ COMMITTED`). A method that decides by other rows than the
-  one that it changes locks that row first (`FOR_UPDATE`), in a statement before: only the next statement sees what was
-  committed while it waited. Whoever looks for runs of others skips those that are locked (`SKIP_LOCKED`), so that two
-  workers never wait for each other. SQLite has one writer at a time, and needs neither.
-- Whatever changes a run calls `_notify`, which wakes those who watch when the transaction is committed.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
+from toolspeak.durable.agenda import DAY_MS, Agenda
 from toolspeak.durable.rows import (
     STORED_FORMAT,
     CommandRow,
@@ -43,12 +35,14 @@ from toolspeak.durable.rows import (
     JournalFigures,
     Lane,
     NewRun,
+    NewWait,
     RunRow,
     RunStatus,
     Started,
     Sweep,
     Wanted,
     WorkerRow,
+    read_shared_lane,
 )
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
@@ -62,107 +56,50 @@ class OutcomeUnknown(StoreUnavailable):
 
 
 class StartRefused(UsageError):
-    """A run was not started: its key was used for another request, its lane is full or its chat is busy."""
+    """A run was not started: its key was used for another request, or its lane is full or unknown."""
 
 
 class RunUnknown(UsageError):
     """There is no such run in the store."""
 
 
+class RetryRefused(UsageError):
+    """A run was not queued again: it has not ended, was answered, or cannot go on from where it ended."""
+
+
 class ApprovalRefused(UsageError):
     """An answer was not taken: nobody was asked about the call, or the call is another one by now."""
 
 
-DAY_MS = 24 * 3600 * 1000
 MAX_INTEGER = 2**31 - 1
-NEW_FIELDS = [field.name for field in fields(NewRun) if field.name not in ("deadline_ms", "labels")]
-RUN_FIELDS = [field.name for field in fields(RunRow)]
-RUN_COLUMNS = ", ".join(RUN_FIELDS)
+NEW_FIELDS = [
+    field.name for field in fields(NewRun) if field.name not in ("deadline_ms", "delay_ms", "labels", "webhook")
+]
 HELD = "run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'"
 """What a run is that is held; the values are those of a `Hold`."""
+
+_RUNNING = "SELECT lane, count(*) FROM ts_runs WHERE status = 'running' AND lane <> '' GROUP BY lane"
+
+IS_FIRST = (
+    "(chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = ts_runs.chat AND o.number < ts_runs.number"
+    " AND o.chat <> '' AND o.status <> 'done'))"
+)
+"""Whether all earlier runs of the chat of a run have ended: the runs of a chat happen one after the other."""
+
+FindLiving: TypeAlias = Callable[[list[WorkerRow]], Collection[str]]
+"""A function that returns those of all workers from which nothing may be taken, whatever the clock says."""
+
+_UNLESS_ENDING = (
+    "CASE WHEN EXISTS (SELECT 1 FROM ts_commands c WHERE c.run_id = ts_runs.run_id"
+    " AND c.name IN ('cancel', 'deadline')) THEN 0 ELSE"
+)
+"""When a run is ready: at once if it is only to be ended, and otherwise at the time that follows, with `END`."""
 
 _COMMANDS = "SELECT run_id, name, data, at, is_handled FROM ts_commands WHERE"
 
 
-class JournalSession(ABC):
+class JournalSession(Agenda):
     """A connection to the database. Outside of `transaction`, each method is a transaction of its own."""
-
-    NOW: ClassVar[str]
-    AMONG: ClassVar[str]
-    FOR_UPDATE: ClassVar[str] = ""
-    SKIP_LOCKED: ClassVar[str] = ""
-    TABLES: ClassVar[tuple[str, ...]] = ("ts_facts", "ts_blobs", "ts_commands", "ts_labels", "ts_runs")
-    """What holds rows of a run, and goes when the run is pruned."""
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make all that is done in this context one transaction that is safe when the context is left.
-
-        An exception rolls it back. Transactions are not nested. One that writes may assume that it holds the lock for
-        writing from the beginning, or it must repeat itself if the database finds a conflict.
-
-        Raises:
-            StoreUnavailable: The database failed, and nothing was committed.
-            OutcomeUnknown: The database was lost during the commit, which may have taken effect.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
-
-    @abstractmethod
-    def read_clock(self) -> int:
-        """Return the time of the database."""
-
-    # What a database does in its own way
-
-    @property
-    @abstractmethod
-    def _in_transaction(self) -> bool:
-        """Whether a transaction is under way."""
-
-    @abstractmethod
-    def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """Return the rows of a statement."""
-
-    @abstractmethod
-    def _write(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Change something, within a transaction, and return how many rows were changed."""
-
-    @abstractmethod
-    def _change_run(self, run_id: str, statement: str, values: Sequence[object] = ()) -> RunRow | None:
-        """Insert or change the row of a run, and return it as it is then; None if the statement changed nothing."""
-
-    @abstractmethod
-    def _append(self, hold: Hold, facts: Sequence[str], *, has_progress: bool, stop_reason: str) -> bool:
-        """Store facts and change the row of their run, as `append` says; return False if the run is not held."""
-
-    @abstractmethod
-    def _notify(self) -> None:
-        """Wake those who watch, when the transaction is committed."""
-
-    @abstractmethod
-    def _lock(self, chat: str | None) -> None:
-        """Let starts of runs of a chat happen one after another, or, for None, claims of runs of lanes with limits."""
-
-    @abstractmethod
-    def _lock_idle(self, chats: list[str]) -> list[str]:
-        """Keep runs of chats from being started, except of those in which one is started now; return those chats."""
-
-    @contextmanager
-    def _writing(self) -> Generator[None]:
-        """Write within the transaction that is under way, or in one of its own."""
-        if self._in_transaction:
-            yield
-        else:
-            with self.transaction():
-                yield
-
-    def _find(self, condition: str, values: Sequence[object] = ()) -> list[RunRow]:
-        return make_runs(self._read(f"SELECT {RUN_COLUMNS} FROM ts_runs {condition}", values))
-
-    def _count(self, condition: str, values: Sequence[object] = ()) -> int:
-        return self._read(f"SELECT count(*) FROM {condition}", values)[0][0]
 
     # Lanes
 
@@ -195,22 +132,25 @@ class JournalSession(ABC):
 
         Raises:
             StartRefused: The id was used for another request; the lane does not exist, or as many of its runs are
-                queued as may wait; the parent has not ended. The words say which, and what to do.
+                queued as may wait. The words say which, and what to do.
         """
         with self._writing():
             if run.chat:
                 self._lock(run.chat)
             known = self.read_run(run.run_id) if run.key or run.lane or run.chat else None
             if known is None:
-                self._check_lane(run.lane)
+                self.check_lane(run.lane)
+                ready = f"now + {run.delay_ms:d}" if run.delay_ms else "0"
                 new = self._change_run(
                     run.run_id,
-                    f"INSERT INTO ts_runs ({', '.join(NEW_FIELDS)}, parent, status, deadline, created, updated)"
-                    f" SELECT {', '.join('?' * len(NEW_FIELDS))}, ?, 'queued', now + CAST(? AS BIGINT), now, now"
-                    f" FROM (SELECT {self.NOW} AS now) AS clock WHERE TRUE ON CONFLICT (run_id) DO NOTHING",
+                    f"INSERT INTO ts_runs ({', '.join(NEW_FIELDS)}, parent, status, deadline, ready, created, updated)"
+                    f" SELECT {', '.join('?' * len(NEW_FIELDS))}, ?, 'queued', now + CAST(? AS BIGINT), {ready}, now,"
+                    f" now FROM (SELECT {self.NOW} AS now) AS clock WHERE TRUE ON CONFLICT (run_id) DO NOTHING",
                     [*(getattr(run, name) for name in NEW_FIELDS), self._find_parent(run.chat), run.deadline_ms],
                 )
                 if new is not None:
+                    if run.webhook:
+                        self.add_webhook(run.run_id, run.webhook)
                     for label in run.labels:
                         self._write("INSERT INTO ts_labels VALUES (?, ?, ?)", (run.run_id, *label))
                     self._notify()
@@ -224,8 +164,9 @@ class JournalSession(ABC):
                 )
             return Started(known, is_new=False)
 
-    def _check_lane(self, name: str) -> None:
-        if not name:
+    def check_lane(self, name: str, *, needs_room: bool = True) -> None:
+        """Raise `StartRefused` if there is no such lane, or no room in it for a run."""
+        if not name or read_shared_lane(name) is not None:
             return
         # With the lock of the lane, so that starts are counted one after another.
         rows = self._read(f"SELECT waiting FROM ts_lanes WHERE lane = ? {self.FOR_UPDATE}", (name,))
@@ -235,7 +176,7 @@ class JournalSession(ABC):
             raise StartRefused(
                 f"there is no lane {name!r} ({known}); define it: Runs(url, lanes={{{name!r}: Lane(concurrency=…)}})"
             )
-        waiting = rows[0][0]
+        waiting = rows[0][0] if needs_room else None
         if waiting is not None and self._count("ts_runs WHERE status = 'queued' AND lane = ?", (name,)) >= waiting:
             raise StartRefused(
                 f"the lane {name!r} is full: {waiting} runs wait in it; try again later, add workers, or raise "
@@ -244,14 +185,7 @@ class JournalSession(ABC):
 
     def _find_parent(self, chat: str) -> str:
         earlier = self._find("WHERE chat = ? ORDER BY number DESC LIMIT 1", (chat,)) if chat else []
-        if not earlier:
-            return ""
-        if earlier[0].status != "done":
-            raise StartRefused(
-                f"the chat {chat!r} goes on from its last run, {earlier[0].run_id}, which is {earlier[0].status}; wait "
-                "for its outcome, or cancel it"
-            )
-        return earlier[0].run_id
+        return earlier[0].run_id if earlier else ""
 
     def read_run(self, run_id: str) -> RunRow | None:
         """Return a run, or None if there is no such run."""
@@ -264,8 +198,10 @@ class JournalSession(ABC):
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        stop_reasons: Collection[str] = (),
         labels: Iterable[tuple[str, str]] = (),
         limit: int = 100,
+        since: int = 0,
         before: int = 0,
     ) -> list[RunRow]:
         """Return runs, those that were started last first.
@@ -274,8 +210,10 @@ class JournalSession(ABC):
             statuses: Only runs with one of these; all if empty.
             agent: Only runs of this agent; of all if "".
             chat: Only runs of this chat; of all if "".
+            stop_reasons: Only runs that ended for one of these; all if empty.
             labels: Only runs that have all of these.
             limit: How many at most.
+            since: Only runs that were created at this time or later; 0 for all.
             before: Only runs that were created before this time; 0 for all.
         """
         by_label = "run_id IN (SELECT run_id FROM ts_labels WHERE name = ? AND value = ?)"
@@ -283,6 +221,8 @@ class JournalSession(ABC):
             (f"status {self.AMONG}", (list(statuses),)),
             ("agent = ?", (agent,)),
             ("chat = ?", (chat,)),
+            (f"stop_reason {self.AMONG}", (list(stop_reasons),)),
+            ("created >= ?", (since,)),
             ("created < ?", (before,)),
             *((by_label, label) for label in labels),
         ]
@@ -298,7 +238,8 @@ class JournalSession(ABC):
     def read_figures(self) -> JournalFigures:
         """Return what is watched besides the counts of runs."""
         ((takeovers, queued_since),) = self._read(
-            "SELECT coalesce(sum(takeovers), 0), min(CASE WHEN status = 'queued' THEN updated END) FROM ts_runs"
+            "SELECT coalesce(sum(takeovers), 0), min(CASE WHEN status = 'queued' AND ready <= updated THEN updated"
+            f" WHEN status = 'queued' AND ready <= {self.NOW} THEN ready END) FROM ts_runs"
         )
         return JournalFigures(int(takeovers), queued_since, self.read_clock())
 
@@ -327,37 +268,40 @@ class JournalSession(ABC):
         first, then the oldest. The lane of a run that is not the first is checked with those before it counted.
         """
         with self._writing():
+            self._lock(None)  # always: the name of a lane may hold a limit, too
             lanes = self.read_lanes()
-            limited = {name: lane for name, lane in lanes.items() if lane.concurrency or lane.rate}
-            if not limited:
-                return self._claim_first(owner, wanted, [], wanted.count)
-            self._lock(None)
+            running: Counter[str] = Counter(dict(self._read(_RUNNING)))
+            full = {name for name in {*lanes, *running} if not self._has_room(name, lanes.get(name), running)}
             claimed: list[RunRow] = []
             while len(claimed) < wanted.count:
-                full = [name for name, lane in limited.items() if not self._has_room(name, lane)]
-                found = self._claim_first(owner, wanted, full, 1)
-                if not found:
+                seen = len(full)
+                for run in self._find_next(wanted, full, wanted.count - len(claimed)):
+                    if run.lane in full or (found := self.claim(run.run_id, run.epoch, owner)) is None:
+                        continue
+                    claimed.append(found)
+                    if run.lane:
+                        running[run.lane] += 1
+                        self._note_claim(run.lane, lanes.get(run.lane))
+                        if not self._has_room(run.lane, lanes.get(run.lane), running):
+                            full.add(run.lane)
+                if len(full) == seen:  # no run was passed over because its lane became full meanwhile
                     break
-                claimed += found
-                self._note_claim(found[0].lane, limited.get(found[0].lane))
         return claimed
 
-    def _claim_first(self, owner: str, wanted: Wanted, full: list[str], count: int) -> list[RunRow]:
+    def _find_next(self, wanted: Wanted, full: Collection[str], count: int) -> list[RunRow]:
         max_deaths = MAX_INTEGER if wanted.max_deaths is None else wanted.max_deaths
-        found = self._find(
+        return self._find(
             f"WHERE status = 'queued' AND ready <= {self.NOW} AND format <= ? AND deaths <= ? AND agent {self.AMONG}"
-            f" AND NOT lane {self.AMONG} ORDER BY priority DESC, number LIMIT ? {self.SKIP_LOCKED}",
-            (wanted.format, max_deaths, list(wanted.agents), full, count),
+            f" AND NOT lane {self.AMONG} AND {IS_FIRST} ORDER BY priority DESC, number LIMIT ? {self.SKIP_LOCKED}",
+            (wanted.format, max_deaths, list(wanted.agents), sorted(full), count),
         )
-        claimed = [self.claim(run.run_id, run.epoch, owner) for run in found]
-        return [run for run in claimed if run is not None]
 
-    def _has_room(self, name: str, lane: Lane) -> bool:
-        if lane.concurrency is not None:
-            running = self._count("ts_runs WHERE status = 'running' AND lane = ?", (name,))
-            if running >= lane.concurrency:
-                return False
-        if lane.rate is None:
+    def _has_room(self, name: str, lane: Lane | None, running: Mapping[str, int]) -> bool:
+        """Whether one more run of a lane may go on, beside those of all lanes that do."""
+        concurrency = read_shared_lane(name) if lane is None else lane.concurrency
+        if concurrency is not None and running.get(name, 0) >= concurrency:
+            return False
+        if lane is None or lane.rate is None:
             return True
         period_ms = round(lane.period * 1000)
         return self._count(f"ts_lane_claims WHERE lane = ? AND at > {self.NOW} - ?", (name, period_ms)) < lane.rate
@@ -376,6 +320,8 @@ class JournalSession(ABC):
         *,
         blobs: Mapping[str, str] | None = None,
         handled: Collection[str] = (),
+        waits: Sequence[NewWait] = (),
+        waits_over: Collection[str] = (),
         has_progress: bool = False,
         stop_reason: str = "",
     ) -> Hold:
@@ -386,6 +332,8 @@ class JournalSession(ABC):
             facts: The texts of the facts; possibly none.
             blobs: Texts that the facts refer to, by their names, which are digests of the texts.
             handled: Names of commands that these facts carry out.
+            waits: What calls wait for from now on, each in place of what the same call has waited for before.
+            waits_over: Calls, as in `NewWait`, that wait no more.
             has_progress: Whether the run got further, so that its deaths are counted anew.
             stop_reason: Why the run has ended with these facts, which makes it `done` and takes it from its owner;
                 "" if it goes on.
@@ -403,13 +351,15 @@ class JournalSession(ABC):
                     f"UPDATE ts_commands SET is_handled = TRUE WHERE run_id = ? AND name {self.AMONG}",
                     (hold.run_id, list(handled)),
                 )
+            if waits or waits_over:
+                self._set_waits(hold.run_id, waits, waits_over)
             self._notify()
         return hold._replace(next_seq=hold.next_seq + len(facts))
 
     def release(self, hold: Hold, status: Literal["paused", "queued"]) -> RunStatus:
         """Give a run up: its epoch goes up, and it has no owner. Return the status that it has now.
 
-        If it should pause and there is a command that was not handled, it is queued instead.
+        If it should pause, and there is a command that was not handled, or a wait that is over, it is queued instead.
 
         Raises:
             Fenced: As in `append`.
@@ -421,7 +371,7 @@ class JournalSession(ABC):
                     hold.run_id,
                     f"UPDATE ts_runs SET owner = '', epoch = epoch + 1, updated = {self.NOW},"
                     " status = CASE WHEN EXISTS (SELECT 1 FROM ts_commands c WHERE c.run_id = ts_runs.run_id"
-                    " AND NOT c.is_handled) THEN 'queued' ELSE ? END WHERE run_id = ?",
+                    f" AND NOT c.is_handled) OR EXISTS ({self._over_waits}) THEN 'queued' ELSE ? END WHERE run_id = ?",
                     (status, hold.run_id),
                 )
             if run is None:
@@ -446,13 +396,44 @@ class JournalSession(ABC):
         with self._writing():
             count = self._write(
                 f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + ?,"
-                f" ready = {self.NOW} + ?, updated = {self.NOW}"
+                f" ready = {_UNLESS_ENDING} {self.NOW} + ? END, updated = {self.NOW}"
                 " WHERE run_id = ? AND epoch = ? AND owner = ? AND status = 'running'",
                 (int(is_death), delay_ms, run_id, epoch, owner),
             )
             if count:
                 self._notify()
         return bool(count)
+
+    def retry(self, run_id: str, *, deadline_ms: int | None = None, anew: bool = False) -> RunRow:
+        """Queue a run again that has ended without an answer, under the next epoch, as if it had not ended.
+
+        Its deadline is the given one, or it has none any more. A cancellation is forgotten. If it begins anew, its
+        facts are deleted.
+
+        Raises:
+            RetryRefused: It has not ended, it was answered, or its chat has gone on without it.
+        """
+        with self._writing():
+            [run] = self._find(f"WHERE run_id = ? {self.FOR_UPDATE}", (run_id,))
+            if run.status != "done":
+                raise RetryRefused(f"run {run_id} has not ended, it is {run.status}; there is nothing to retry")
+            if run.stop_reason == "answered":
+                raise RetryRefused(f"run {run_id} was answered; start another run")
+            if self._count("ts_runs WHERE parent = ? AND chat = ?", (run_id, run.chat)) and run.chat:
+                raise RetryRefused(f"the chat {run.chat!r} has gone on without run {run_id}; start another run")
+            self._write(
+                f"DELETE FROM ts_commands WHERE run_id = ? AND name {self.AMONG}", (run_id, ["cancel", "deadline"])
+            )
+            if anew:
+                self._write("DELETE FROM ts_facts WHERE run_id = ?", (run_id,))
+            queued = self._change_run(
+                run_id,
+                "UPDATE ts_runs SET status = 'queued', stop_reason = '', epoch = epoch + 1, deaths = 0, ready = 0,"
+                f" deadline = {self.NOW} + CAST(? AS BIGINT), next_seq = ?, updated = {self.NOW} WHERE run_id = ?",
+                (deadline_ms, 0 if anew else run.next_seq, run_id),
+            )
+            self._notify()
+        return run if queued is None else queued
 
     # Facts, blobs and deltas
 
@@ -491,8 +472,8 @@ class JournalSession(ABC):
 
     # Commands
 
-    def add_command(self, run_id: str, name: str, data: str) -> bool:
-        """Store a command, unless the run has one of this name; return whether this one was stored.
+    def add_command(self, run_id: str, name: str, data: str, *, unless: Collection[str] = ()) -> bool:
+        """Store a command, unless the run has one of this name or of those; return whether this one was stored.
 
         If it was stored, a paused run is queued under the next epoch, and a queued run is ready at once. A run that is
         done takes no command.
@@ -500,6 +481,8 @@ class JournalSession(ABC):
         with self._writing():
             rows = self._read(f"SELECT status FROM ts_runs WHERE run_id = ? {self.FOR_UPDATE}", (run_id,))
             if not rows or rows[0][0] == "done":
+                return False
+            if unless and self._count(f"ts_commands WHERE run_id = ? AND name {self.AMONG}", (run_id, list(unless))):
                 return False
             count = self._write(
                 f"INSERT INTO ts_commands (run_id, name, data, at) VALUES (?, ?, ?, {self.NOW}) ON CONFLICT DO NOTHING",
@@ -569,17 +552,24 @@ class JournalSession(ABC):
         rows = self._read(f"{columns} WHERE beat > {self.NOW} - ? ORDER BY worker", (DAY_MS,))
         return [WorkerRow(*row) for row in rows]
 
-    def sweep(self) -> Sweep:
+    def sweep(self, find_living: FindLiving | None = None) -> Sweep:
         """Take runs from lost owners, and wake those whose deadline is over.
 
         A running run whose owner has no row, or one that is expired, is queued under the next epoch, with a death and a
         takeover more. A queued or paused run whose deadline is over gets the command `deadline`, as `add_command` does.
+
+        Args:
+            find_living: Finds the workers that are not lost even if their lease seems to be over (`SilenceWatch`).
         """
         with self._writing():
+            rows = self._read("SELECT worker, beat, expires, info FROM ts_workers ORDER BY worker")
+            living = list(find_living([WorkerRow(*row) for row in rows])) if find_living is not None else []
+            # A beat that is more than a lease ahead was before the clock was set back.
             taken = self._read(
-                "SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND NOT EXISTS"
-                f" (SELECT 1 FROM ts_workers w WHERE w.worker = ts_runs.owner AND w.expires > {self.NOW})"
-                f" {self.SKIP_LOCKED}"
+                "SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND NOT EXISTS (SELECT 1 FROM ts_workers w"
+                f" WHERE w.worker = ts_runs.owner AND (w.worker {self.AMONG}"
+                f" OR w.expires > {self.NOW} AND 2 * w.beat - w.expires <= {self.NOW})) {self.SKIP_LOCKED}",
+                (living,),
             )
             if taken:
                 self._write(
@@ -596,16 +586,18 @@ class JournalSession(ABC):
             )
             for (run_id,) in late:
                 self.add_command(run_id, "deadline", "{}")
-            self._write(f"DELETE FROM ts_workers WHERE beat < {self.NOW} - ?", (DAY_MS,))
+            self._write(
+                f"DELETE FROM ts_workers WHERE beat < {self.NOW} - ? AND NOT worker {self.AMONG}", (DAY_MS, living)
+            )
             alive = self._read(f"SELECT worker FROM ts_workers WHERE expires > {self.NOW} ORDER BY worker")
-        return Sweep(tuple(taken), tuple(row[0] for row in alive))
+        return Sweep(tuple(taken), tuple(row[0] for row in alive), tuple(living))
 
     # For an engine that dispatches runs
 
     def list_undispatched(self, limit: int) -> list[RunRow]:
         """Return queued runs that are ready and whose epoch is higher than `dispatched`; in the order of claims."""
         return self._find(
-            f"WHERE status = 'queued' AND dispatched < epoch AND ready <= {self.NOW}"
+            f"WHERE status = 'queued' AND dispatched < epoch AND ready <= {self.NOW} AND {IS_FIRST}"
             " ORDER BY priority DESC, number LIMIT ?",
             (limit,),
         )
@@ -631,7 +623,8 @@ class JournalSession(ABC):
         """
         with self._writing():
             count = self._write(
-                f"UPDATE ts_runs SET epoch = epoch + 1, ready = {self.NOW} + ?, updated = {self.NOW} WHERE number IN"
+                f"UPDATE ts_runs SET epoch = epoch + 1, ready = {_UNLESS_ENDING} {self.NOW} + ? END,"
+                f" updated = {self.NOW} WHERE number IN"
                 " (SELECT number FROM ts_runs WHERE run_id = ? AND epoch = ? AND status = 'queued'"
                 f" {self.SKIP_LOCKED})",
                 (delay_ms, run_id, epoch),
@@ -643,10 +636,10 @@ class JournalSession(ABC):
     # Retention
 
     def prune(self, before: int, limit: int = 1000) -> list[str]:
-        """Delete runs that ended before a time, with all that belongs to them, and return their ids.
+        """Delete runs that ended before a time, with all that belongs to them, and signals that came before it.
 
-        The runs of a chat go on from each other. So they are deleted together, when the last of them has ended, even if
-        these are a few more than the limit.
+        Return the ids of the runs. The runs of a chat go on from each other. So they are deleted together, when the
+        last of them has ended, even if these are a few more than the limit.
         """
         ended = (
             "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
@@ -662,12 +655,15 @@ class JournalSession(ABC):
             run_ids += [run_id for run_id, _ in rows]
             for table in self.TABLES:
                 self._write(f"DELETE FROM {table} WHERE run_id {self.AMONG}", (run_ids,))
+            self._write("DELETE FROM ts_signals WHERE at < ?", (before,))
         return run_ids
 
+    def shrink(self) -> bool:
+        """Give room that was freed back to the disk, if that is not done by itself; return whether there may be more.
 
-def make_runs(rows: list[Any]) -> list[RunRow]:
-    """Make runs from rows of `RUN_COLUMNS`."""
-    return [RunRow(**dict(zip(RUN_FIELDS, row, strict=True))) for row in rows]
+        It is a transaction of its own.
+        """
+        return False
 
 
 class ChangeWatch(Protocol):

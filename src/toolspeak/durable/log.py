@@ -254,6 +254,12 @@ class RunStore:
         """
         return self._load_chain(run_id)[-1].facts
 
+    def has_ended(self, run_id: str) -> bool:
+        """Whether a run has ended. One that has not waits for an approval, goes on elsewhere, or was cut off."""
+        with _name_errors(self.path):
+            row = self._connection.execute("SELECT status FROM ts_runs WHERE run_id = ?", (run_id,)).fetchone()
+        return row == ("done",)
+
     def load_messages(self, run_id: str) -> tuple[Message, ...]:
         """Return the messages at the end of a run, those of the runs before it included.
 

@@ -3,6 +3,8 @@
 The clock is that of the server. Changes are notified when they are committed (`NOTIFY`), so whoever follows a run need
 not poll. `journal.py` has the rules for locks; an advisory lock takes the place of a row that there is not.
 
+Every statement has a deadline: a proxy may take it and never answer, and TCP notices only hosts that are gone.
+
 A connection that was lost is opened again when it is next used. What was lost with it is never repeated here, except
 the beginning of a transaction and a single read, which change nothing. If a connection is lost during a commit, nobody
 knows whether the commit took effect, and it is not repeated: the server's status of a transaction number is no proof
@@ -12,20 +14,24 @@ The table `ts_schema` has the number of the schema. Whoever migrates holds an ad
 may start at once on an empty database.
 """
 
+import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
-from toolspeak.durable.journal import HELD, RUN_COLUMNS, JournalSession, OutcomeUnknown, make_runs
+from toolspeak.durable.journal import HELD, JournalSession, OutcomeUnknown
 from toolspeak.durable.rows import DeltaRow, Hold, RunRow
 from toolspeak.durable.schema import POSTGRES_MIGRATIONS
+from toolspeak.durable.session import RUN_COLUMNS, make_runs
 from toolspeak.values.address import hide_secrets, is_postgres_address
 from toolspeak.values.errors import StoreUnavailable, UsageError
+
+T = TypeVar("T")
 
 CHAT_LOCK = 0x7453_6452
 """The space of the advisory locks that starts of runs of a chat take, one for each chat."""
@@ -41,6 +47,9 @@ CHANNEL = "ts_changes"
 
 IDLE_TRANSACTION_MS = 5000
 """How long the server lets a transaction be idle. A process that stops within one would lock its runs for ever."""
+
+MAX_STATEMENT_SECONDS = 30.0
+"""How long the answer to a statement is waited for. Then the connection is given up."""
 
 SCHEMA = len(POSTGRES_MIGRATIONS)
 """The number of the schema that is written, and the highest that can be read."""
@@ -109,7 +118,9 @@ class PostgresSession(JournalSession):
         with name_errors(url):
             self._connection = connect(url)
             try:
+                self._connection.max_seconds = None  # a large table takes its time
                 migrate(self._connection, hide_secrets(url))
+                self._connection.max_seconds = MAX_STATEMENT_SECONDS
             except BaseException:
                 self._connection.close()
                 raise
@@ -127,6 +138,7 @@ class PostgresSession(JournalSession):
             self._begin()
             self._is_writing = True
             self._has_changes = False
+            self._new_signals = frozenset()
             try:
                 yield
                 self._commit()
@@ -205,6 +217,12 @@ class PostgresSession(JournalSession):
         locked = "SELECT chat FROM unnest(?::text[]) AS chat WHERE pg_try_advisory_xact_lock(?, hashtext(chat))"
         return [row[0] for row in self._read(locked, (chats, CHAT_LOCK))]
 
+    def add_signal(self, name: str, value: str) -> bool:
+        """Store a signal, unless one of this name came before."""
+        with self._writing():
+            self._new_signals |= {name}
+            return super().add_signal(name, value)
+
     def read_clock(self) -> int:
         """Return the time of the server."""
         return self._read(f"SELECT {_NOW}")[0][0]
@@ -262,7 +280,7 @@ class PostgresWatch:
         with name_errors(url):
             self._connection = self._listen()
 
-    def _listen(self) -> Connection[Any]:
+    def _listen(self) -> "TimedConnection":
         connection = connect(self._url)
         connection.execute(f"LISTEN {CHANNEL}".encode())
         return connection
@@ -286,10 +304,37 @@ class PostgresWatch:
         self._connection.close()
 
 
-def connect(url: str) -> Connection[Any]:
+class TimedConnection(Connection[Any]):
+    """A connection whose statements have a deadline.
+
+    Attributes:
+        max_seconds: How long the answer to a statement is waited for; None for any time.
+    """
+
+    max_seconds: float | None = MAX_STATEMENT_SECONDS
+
+    def wait(self, gen: Generator[Any, Any, T], *args: Any, **options: Any) -> T:
+        """Wait for the server; close the connection if it does not answer."""
+        return super().wait(self._watch(gen), *args, **options)
+
+    def _watch(self, steps: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+        began = time.monotonic()
+        try:
+            wanted = next(steps)
+            while True:
+                ready = yield wanted
+                if not ready and self.max_seconds is not None and time.monotonic() - began > self.max_seconds:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"there was no answer for {self.max_seconds:g} seconds")
+                wanted = steps.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+def connect(url: str) -> TimedConnection:
     """Open a connection on which each statement is a transaction of its own, unless one was begun."""
     settings = {name: value for name, value in _DEFAULTS.items() if name not in conninfo_to_dict(url)}
-    connection = psycopg.connect(make_conninfo(url, **settings), autocommit=True)
+    connection = TimedConnection.connect(make_conninfo(url, **settings), autocommit=True)
     try:
         connection.execute(f"SET idle_in_transaction_session_timeout = {IDLE_TRANSACTION_MS}".encode())
         connection.execute(  # a commit must be safe when it returns, whatever the server does otherwise

@@ -17,7 +17,7 @@ from functools import reduce as fold
 from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
-from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.journal import JournalSession, RetryRefused
 from toolspeak.durable.log import StoredFact, split_inherited, split_system
 from toolspeak.durable.rows import FactRow, RunRow
 from toolspeak.loop import State, initial_state, reduce
@@ -35,6 +35,7 @@ from toolspeak.values.events import (
     ToolChoice,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnStarted,
 )
@@ -92,10 +93,10 @@ class RunProgress:
         elif isinstance(event, TurnEnded):
             self._open_paths.discard(path)
             return self._counts(path) and self._has_left_suspects()
-        elif isinstance(event, ToolFinished):
-            call = (path, event.result.call_id)
+        elif isinstance(event, ToolFinished | ToolSuspended):  # a call that waits has come as far as its wait
+            call = (path, event.call_id if isinstance(event, ToolSuspended) else event.result.call_id)
             self._running.discard(call)
-            if event.result.ran:
+            if isinstance(event, ToolSuspended) or event.result.ran:
                 self._suspects.discard(call)
             return self._counts(path) and not self._suspects
         return False
@@ -253,6 +254,27 @@ def fold_facts(facts: Sequence[Fact]) -> State:
     """Return the state of a run, without the program that ran it."""
     started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
     return fold(reduce, facts, initial_state(() if started is None else started.tools))
+
+
+def retry_run(session: JournalSession, run: RunRow, deadline_ms: int | None = None) -> RunRow:
+    """Queue a run again that has ended without an answer; it goes on from its facts, and repeats no finished call.
+
+    If its model was never asked, it begins anew: its facts may lack what its agent would have begun with.
+
+    Raises:
+        RetryRefused: It has not ended, was answered, or cannot go on from where it ended.
+    """
+    anew = False
+    if run.status == "done" and run.stop_reason != "answered":
+        facts = load_facts(session, run)
+        anew = not any(isinstance(fact, TurnStarted) for fact in facts)
+        state = fold_facts([*facts, RunResumed()])
+        if state.ended is not None and not anew:
+            raise RetryRefused(
+                f"run {run.run_id} ended with {run.stop_reason} ({state.ended.detail}), and would do so again; start "
+                "another run, with other limits"
+            )
+    return session.retry(run.run_id, deadline_ms=deadline_ms, anew=anew)
 
 
 def load_conversation(session: JournalSession, run_id: str) -> Conversation:

@@ -1,6 +1,11 @@
 """What a journal stores and returns, as values. `JournalSession` (`journal.py`) has the methods that take them."""
 
+import hashlib
 import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolspeak.values.frozen import frozen
@@ -11,12 +16,32 @@ STORED_FORMAT = 1
 ID_CHARS = 24
 """Characters of the id of a run."""
 
+
+def make_run_id(name: str) -> str:
+    """Return the id of a run with a name: the same name always gives the same id."""
+    return hashlib.sha256(name.encode()).hexdigest()[:ID_CHARS]
+
+
+_SHARED_LANE = re.compile(r"(.*) \((\d{1,9}) at once\)", re.DOTALL)
+
+
+def name_shared_lane(name: str, concurrency: int) -> str:
+    """Return the lane of runs that were started with a limit of their own; it is defined by its name alone."""
+    return f"{name} ({concurrency} at once)"
+
+
+def read_shared_lane(lane: str) -> int | None:
+    """Return how many runs of a lane go on at once if its name says so; None if it is one that was defined."""
+    found = _SHARED_LANE.fullmatch(lane)
+    return int(found[2]) if found else None
+
+
 RunStatus: TypeAlias = Literal["queued", "running", "paused", "done"]
 """Where a run is.
 
 - `queued`: it waits for a worker.
 - `running`: the worker `owner` drives it.
-- `paused`: it waits for an approval, and holds no worker.
+- `paused`: it waits for an approval, a time or a signal, and holds no worker.
 - `done`: it has ended.
 """
 
@@ -54,7 +79,9 @@ class NewRun:
         lane: The lane; "" for none.
         chat: The conversation that the run belongs to; "" for none.
         deadline_ms: Milliseconds from now at which the run must have ended; None for any time.
+        delay_ms: Milliseconds from now before which it is not claimed.
         labels: By what the run is found: names and values.
+        webhook: The address to which its end is sent; "" for none.
     """
 
     run_id: str
@@ -67,7 +94,52 @@ class NewRun:
     lane: str = ""
     chat: str = ""
     deadline_ms: int | None = None
+    delay_ms: int = 0
     labels: tuple[tuple[str, str], ...] = ()
+    webhook: str = ""
+
+
+def encode_new_run(run: NewRun) -> str:
+    """Return a run that is to be stored as JSON text."""
+    return json.dumps(asdict(run))
+
+
+def decode_new_run(text: str) -> NewRun:
+    """Return a run from the text that `encode_new_run` gave."""
+    data: dict[str, Any] = json.loads(text)
+    data["labels"] = tuple((name, value) for name, value in data["labels"])
+    return NewRun(**data)
+
+
+@frozen
+class Schedule:
+    """Runs that are started again and again.
+
+    Attributes:
+        name: Its name, unique in the store.
+        run: What is started; its id and key are made of the name and the time.
+        cron: When, as an expression of cron; "" if it is `seconds`.
+        zone: The time zone of the expression.
+        seconds: Every how many seconds; None if it is `cron`.
+        catch_up: How many of the latest times are made up for that passed while no worker lived.
+        due: When it is next due; 0 if that is still to be found.
+    """
+
+    name: str
+    run: NewRun
+    cron: str = ""
+    zone: str = "UTC"
+    seconds: float | None = None
+    catch_up: int = 1
+    due: int = 0
+
+
+class Webhook(NamedTuple):
+    """The address to which the end of a run is sent, and how often that was tried."""
+
+    run_id: str
+    url: str
+    attempts: int
 
 
 @frozen
@@ -119,6 +191,51 @@ class RunRow:
         return json.loads(self.request).get("data") or {}
 
 
+@frozen
+class AgentStats:
+    """How the runs of an agent went.
+
+    Attributes:
+        agent: The name of the agent.
+        runs: How many runs there are.
+        open: How many of them have not ended.
+        ended: How many ended for which reason, the most frequent first.
+        median: The seconds from start to end of the run in the middle; None if none has ended.
+        p95: The seconds within which 95 of 100 runs ended; None if none has.
+        takeovers: How often their workers were lost.
+    """
+
+    agent: str
+    runs: int
+    open: int
+    ended: dict[str, int]
+    median: float | None
+    p95: float | None
+    takeovers: int
+
+
+def build_stats(rows: Iterable[RunRow]) -> list[AgentStats]:
+    """Return how the runs of each agent went, in the order of the names of the agents."""
+    by_agent: dict[str, list[RunRow]] = {}
+    for row in rows:
+        by_agent.setdefault(row.agent, []).append(row)
+    return [_build_stats(agent, found) for agent, found in sorted(by_agent.items())]
+
+
+def _build_stats(agent: str, rows: Sequence[RunRow]) -> AgentStats:
+    done = [row for row in rows if row.status == "done"]
+    times = sorted((row.updated - max(row.created, row.ready)) / 1000 for row in done)
+    return AgentStats(
+        agent=agent,
+        runs=len(rows),
+        open=len(rows) - len(done),
+        ended=dict(Counter(row.stop_reason for row in done).most_common()),
+        median=times[(len(times) - 1) // 2] if times else None,
+        p95=times[(len(times) - 1) * 95 // 100] if times else None,
+        takeovers=sum(row.takeovers for row in rows),
+    )
+
+
 class Started(NamedTuple):
     """What a start gave: the run, and whether it is new. It is not new if its key was used before."""
 
@@ -162,6 +279,42 @@ class CommandRow(NamedTuple):
     is_handled: bool
 
 
+class NewWait(NamedTuple):
+    """What a call begins to wait for.
+
+    Attributes:
+        call: The ids of the calls that lead to the call, and its own, as a JSON list.
+        number: The number of the wait in the call.
+        signal: The name of the signal; "" for none.
+        seconds: After how many seconds the wait is over, whatever comes; None for never.
+    """
+
+    call: str
+    number: int
+    signal: str
+    seconds: float | None
+
+
+class WaitRow(NamedTuple):
+    """What a call waits for; see `NewWait`.
+
+    Attributes:
+        until: When the wait is over, whatever comes; None for never.
+        value: What the signal said, as JSON text; None if it has not come.
+    """
+
+    call: str
+    number: int
+    signal: str
+    until: int | None
+    value: str | None
+
+    @property
+    def call_id(self) -> str:
+        """The id by which the run knows the call."""
+        return "/".join(json.loads(self.call))
+
+
 class WorkerRow(NamedTuple):
     """A worker: its name, its last beat, the time at which it counts as lost, and what it says of itself, as JSON."""
 
@@ -190,11 +343,13 @@ class Sweep(NamedTuple):
 
     Attributes:
         taken: Ids of the runs that were taken from lost owners, with the epoch that each of them had.
-        alive: The workers that are not lost.
+        alive: The workers whose lease is not over, by the clock of the database.
+        living: The workers from which nothing may be taken, even if their lease seems to be over.
     """
 
     taken: tuple[tuple[str, int], ...]
     alive: tuple[str, ...]
+    living: tuple[str, ...] = ()
 
 
 @frozen

@@ -10,14 +10,32 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Self, TypeVar, Unpack, cast
+from urllib.parse import urlsplit
 
-from toolspeak.durable.approvals import WaitingCall, answer, find_waiting
+from toolspeak.durable.approvals import ApprovalResult, WaitingCall, answer, list_waiting
+from toolspeak.durable.cron import parse_cron
 from toolspeak.durable.event_feed import RunEvent, find_run, follow_run
-from toolspeak.durable.journal import Journal, JournalSession, OutcomeUnknown
-from toolspeak.durable.records import build_filter, build_labels, encode_request, fold_facts, load_facts
-from toolspeak.durable.rows import ID_CHARS, Lane, NewRun, RunRow, RunStatus, WorkerRow
+from toolspeak.durable.journal import Journal, JournalSession, OutcomeUnknown, RetryRefused
+from toolspeak.durable.records import build_filter, build_labels, encode_request, fold_facts, load_facts, retry_run
+from toolspeak.durable.rows import (
+    ID_CHARS,
+    AgentStats,
+    Lane,
+    NewRun,
+    RunRow,
+    RunStatus,
+    Schedule,
+    Started,
+    WaitRow,
+    WorkerRow,
+    build_stats,
+    make_run_id,
+    name_shared_lane,
+    read_shared_lane,
+)
 from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.durable.writer import Writer
@@ -25,11 +43,13 @@ from toolspeak.run import portal
 from toolspeak.run.output import Output
 from toolspeak.run.run import build_outcome, find_output
 from toolspeak.run.runnable import BaseAgent, Prompt, RunOptions
+from toolspeak.tools.context import check_signal_name
 from toolspeak.values.address import hide_secrets
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.events import Fact
 from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
+from toolspeak.values.validation import nearest
 
 SQLITE_PREFIX = "sqlite:///"
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
@@ -104,8 +124,12 @@ class RunHandle:
         return tuple(await self._runs.read(lambda session: load_facts(session, find_run(session, self.id))))
 
     async def waiting(self) -> list[WaitingCall]:
-        """Return the calls that wait for an approval."""
-        return list(find_waiting(await self.facts()).values())
+        """Return the calls that wait for an approval; none if the run has ended, is cancelled or is late."""
+        return await self._runs.read(lambda session: list_waiting(session, find_run(session, self.id)))
+
+    async def waits(self) -> list[WaitRow]:
+        """Return what calls wait for that their functions have put down: times and signals."""
+        return await self._runs.read(lambda session: session.list_waits(self.id))
 
     async def events(self, after: str | None = None) -> AsyncGenerator[RunEvent]:
         """Yield the events of the run as they are committed, until it has ended.
@@ -124,8 +148,10 @@ class RunHandle:
 
     async def approve(
         self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
-    ) -> bool:
+    ) -> ApprovalResult:
         """Answer whether a call may run, and return whether this answer counts: the first one does.
+
+        `result.state` says why if it does not: another one came first, or the run was cancelled or has ended.
 
         Args:
             call_id: The call, as `ApprovalNeeded` or `waiting` names it.
@@ -145,6 +171,20 @@ class RunHandle:
         """End the run early; return False if it has ended or is cancelled already."""
         await self.row()
         return await self._runs.write(lambda session: session.add_command(self.id, "cancel", "{}"))
+
+    async def retry(self, *, deadline: float | None = None) -> None:
+        """Go on with a run that ended with an error, or was cancelled or late, from where it ended.
+
+        No call that has finished is made again. Whoever follows the run sees what comes after its first end.
+
+        Args:
+            deadline: Seconds from now after which the run is ended; None for no deadline.
+
+        Raises:
+            RetryRefused: The run has not ended, was answered, or would end at once in the same way.
+        """
+        deadline_ms = _read_seconds("deadline", deadline)
+        await self._runs.write(lambda session: retry_run(session, find_run(session, self.id), deadline_ms))
 
     async def outcome(self, output: Any = None, *, timeout: float | None = None) -> Outcome[Any]:
         """Wait until the run has ended, and return its outcome. A paused run is waited for.
@@ -208,19 +248,27 @@ class RunHandle:
         """Return the calls that wait for an approval."""
         return portal.call(self.waiting())
 
+    def waits_sync(self) -> list[WaitRow]:
+        """Return what calls wait for that their functions have put down; see `waits`."""
+        return portal.call(self.waits())
+
     def events_sync(self, after: str | None = None) -> Generator[RunEvent]:
         """Yield the events of the run as they are committed; see `events`."""
         return portal.iterate(self._batches(after))
 
     def approve_sync(
         self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
-    ) -> bool:
+    ) -> ApprovalResult:
         """Answer whether a call may run; see `approve`."""
         return portal.call(self.approve(call_id, approved, by=by, digest=digest))
 
     def cancel_sync(self) -> bool:
         """End the run early; see `cancel`."""
         return portal.call(self.cancel())
+
+    def retry_sync(self, *, deadline: float | None = None) -> None:
+        """Go on with a run that ended without an answer; see `retry`."""
+        portal.call(self.retry(deadline=deadline))
 
     def outcome_sync(self, output: Any = None, *, timeout: float | None = None) -> Outcome[Any]:
         """Wait until the run has ended, and return its outcome; see `outcome`."""
@@ -235,8 +283,103 @@ MAX_PRIORITY = 2**31 - 1
 MAX_DEADLINE_SECONDS = 10_000_000_000
 """The latest deadline of a run, in seconds from its start."""
 
+MAX_CONCURRENCY = 1_000_000
+
+MAX_STATS_RUNS = 100_000
+"""Of how many runs `stats` tells at most: the latest."""
+
 PRUNE_LIMIT = 500
 """How many runs are deleted in one transaction."""
+
+MAX_CATCH_UP = 1000
+"""How many missed times of a schedule are made up for at most."""
+
+
+class StartOptions(RunOptions, total=False):
+    """How a run is started, besides what is asked.
+
+    `messages`, `tool_choice`, `limits`, `compacted` and `data` are those of `RunOptions`. `data` is stored: `deps=`
+    functions find it in `RunRow.data`, tools and rules in `Context.data`, and `Runs.list` filters by it.
+
+    Attributes:
+        key: A name for this request. A second start with the same key gives the run of the first; if that ended with an
+            error, it goes on, as by `RunHandle.retry`.
+        priority: Runs with a higher one are driven first.
+        lane: The lane whose limits hold for the run.
+        concurrency: How many runs with this `lane` and this limit go on at once. Such a lane need not be defined.
+        delay: Seconds from now before which the run does not begin.
+        deadline: Seconds from now after which the run is ended, whoever drives it then.
+        chat: The conversation that the run goes on with; its runs happen one after the other.
+        webhook: The address to which the end of the run is sent.
+    """
+
+    key: str
+    priority: int
+    lane: str
+    concurrency: int | None
+    delay: float
+    deadline: float | None
+    chat: str
+    webhook: str
+
+
+_START_NAMES = StartOptions.__annotations__.keys() - RunOptions.__annotations__.keys()
+
+
+def _build_run(agent: str, prompt: Prompt, options: StartOptions) -> NewRun:
+    """Return the run that is to be stored. Raises `UsageError` if an argument cannot be used or stored."""
+    key, lane, chat = options.get("key", ""), options.get("lane", ""), options.get("chat", "")
+    priority, deadline, delay = options.get("priority", 0), options.get("deadline"), options.get("delay", 0.0)
+    concurrency, webhook = options.get("concurrency"), options.get("webhook", "")
+    if not isinstance(cast("object", prompt), str | Message | None):
+        raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
+    if abs(priority) > MAX_PRIORITY:
+        raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
+    if concurrency is not None:
+        if not lane or not 1 <= concurrency <= MAX_CONCURRENCY:
+            raise UsageError("concurrency= is a number from 1 on, and needs lane=, the name that the runs share")
+        lane = name_shared_lane(lane, concurrency)
+    if webhook and not (urlsplit(webhook).scheme in ("https", "http") and urlsplit(webhook).hostname):
+        raise UsageError("webhook= is the address to which the end of a run is sent: https://HOST/PATH")
+    known = StartOptions.__annotations__
+    for name in options.keys() - {*known, "output"}:  # `encode_request` says where the type of the answer is
+        likely = nearest(name, known, likeness=0.7)
+        meant = f"did you mean {likely}?" if likely else f"there are {', '.join(known)}"
+        raise UsageError(f"there is no option {name!r}; {meant}")
+    stored = {name: value for name, value in options.items() if name not in _START_NAMES}
+    request = encode_request(prompt, cast("RunOptions", stored))
+    return NewRun(
+        run_id=make_run_id(f"key {key}") if key else secrets.token_hex(ID_CHARS // 2),
+        agent=agent,
+        request=request,
+        request_digest=hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest(),
+        key=key,
+        priority=priority,
+        lane=lane,
+        chat=chat,
+        deadline_ms=_read_seconds("deadline", deadline),
+        delay_ms=_read_seconds("delay", delay) or 0,
+        labels=build_labels(options.get("data")),
+        webhook=webhook,
+    )
+
+
+def _read_seconds(name: str, seconds: float | None) -> int | None:
+    """Return seconds from now in milliseconds."""
+    if seconds is not None and not 0 <= seconds <= MAX_DEADLINE_SECONDS:
+        raise UsageError(f"a {name} is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _start(session: JournalSession, new: NewRun) -> Started:
+    """Store a run, or go on with the one of the same key if that ended with an error."""
+    started = session.start(new)
+    if started.is_new or (started.run.status, started.run.stop_reason) != ("done", "error"):
+        return started
+    try:
+        return Started(retry_run(session, started.run, new.deadline_ms), is_new=True)
+    except RetryRefused:
+        return started
 
 
 class Runs:
@@ -282,6 +425,8 @@ class Runs:
                 raise UsageError(
                     f"the lane {name!r} needs a name, limits of at least 1, and a period of more than 0 seconds"
                 )
+            if read_shared_lane(name) is not None:
+                raise UsageError(f"the name of the lane {name!r} ends like that of runs with concurrency=; change it")
 
     async def __aenter__(self) -> Self:
         await self.prepare()
@@ -325,61 +470,105 @@ class Runs:
         self,
         agent: str,
         prompt: Prompt = None,
-        *,
-        key: str = "",
-        priority: int = 0,
-        lane: str = "",
-        deadline: float | None = None,
-        chat: str = "",
-        **options: Unpack[RunOptions],
+        **options: Unpack[StartOptions],
     ) -> RunHandle:
         """Start a run, and return its handle as soon as it is stored. A worker that has the agent drives it.
 
         Args:
             agent: The name under which workers know the agent.
             prompt: What is asked.
-            key: A name for this request. A second start with the same key gives the run of the first.
-            priority: Runs with a higher one are driven first.
-            lane: The lane whose limits hold for the run.
-            deadline: Seconds from now after which the run is ended, whoever drives it then.
-            chat: The conversation that the run goes on with; its runs happen one after the other.
-            **options: `messages`, `tool_choice`, `limits`, `compacted` and `data`; see `RunOptions`. `data` is stored:
-                `deps=` functions find it in `RunRow.data`, tools and rules in `Context.data`, and `list` filters by it.
+            **options: How the run is started; see `StartOptions`.
 
         Raises:
-            StartRefused: The key stands for another request, the lane is full or unknown, or the chat is busy.
+            StartRefused: The key stands for another request, or the lane is full or unknown.
             UsageError: An argument cannot be used or stored.
             OutcomeUnknown: The database was lost while it stored a run with a key. Start it again with the same key.
         """
-        if not isinstance(cast("object", prompt), str | Message | None):
-            raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
-        if abs(priority) > MAX_PRIORITY:
-            raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
-        if deadline is not None and not 0 <= deadline <= MAX_DEADLINE_SECONDS:
-            raise UsageError(f"a deadline is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
-        request = encode_request(prompt, options)
-        new = NewRun(
-            run_id=hashlib.sha256(f"key {key}".encode()).hexdigest()[:ID_CHARS]
-            if key
-            else secrets.token_hex(ID_CHARS // 2),
-            agent=agent,
-            request=request,
-            request_digest=hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest(),
-            key=key,
-            priority=priority,
-            lane=lane,
-            chat=chat,
-            deadline_ms=None if deadline is None else round(deadline * 1000),
-            labels=build_labels(options.get("data")),
-        )
+        new = _build_run(agent, prompt, options)
         try:
-            started = await self.write(lambda session: session.start(new))
+            started = await self.write(lambda session: _start(session, new))
         except OutcomeUnknown:
-            if key:  # the run may be stored now, by this start or by another one
+            if new.key:  # the run may be stored now, by this start or by another one
                 raise
             started = await self.write(lambda session: session.start(new))  # nobody else knows its id
             return RunHandle(self, started.run.run_id, is_new=True)
         return RunHandle(self, started.run.run_id, is_new=started.is_new)
+
+    async def schedule(
+        self,
+        name: str,
+        agent: str,
+        prompt: Prompt = None,
+        *,
+        cron: str = "",
+        timezone: str = "UTC",
+        every: float | None = None,
+        catch_up: int = 1,
+        **options: Unpack[StartOptions],
+    ) -> Schedule:
+        """Let workers start a run again and again, and return when it is next due. One of the same name is replaced.
+
+        A time starts one run at most, however many workers there are. Its key is the name and the time.
+
+        Args:
+            name: The name of the schedule.
+            agent: The name under which workers know the agent.
+            prompt: What is asked.
+            cron: When: minute, hour, day, month and weekday, as in `30 9 * * mon-fri`.
+            timezone: The time zone of `cron`, such as Europe/Berlin.
+            every: Every so many seconds, instead of `cron`.
+            catch_up: How many of the latest times are made up for that passed while no worker lived.
+            **options: How each run is started; see `StartOptions`. A schedule makes the keys itself.
+
+        Raises:
+            UsageError: An argument cannot be used or stored, or the lane is unknown.
+        """
+        if not name or bool(cron) == (every is not None):
+            raise UsageError("a schedule needs a name, and either cron= or every=")
+        if every is not None and not 1 <= every <= MAX_DEADLINE_SECONDS:
+            raise UsageError("every= is a number of seconds, at least 1")
+        if catch_up < 0 or catch_up > MAX_CATCH_UP:
+            raise UsageError(f"catch_up= is a number from 0 to {MAX_CATCH_UP}")
+        if cron:
+            parse_cron(cron, timezone)
+        if options.get("key"):
+            raise UsageError("key= names one run; a schedule gives each of its runs a key of its own")
+        run = _build_run(agent, prompt, options)
+        new = Schedule(name=name, run=run, cron=cron, zone=timezone, seconds=every, catch_up=catch_up)
+        await self.write(lambda session: session.check_lane(run.lane, needs_room=False))
+        return await self.write(lambda session: session.set_schedule(new))
+
+    async def schedules(self) -> "builtins.list[Schedule]":
+        """Return all schedules, in the order of their names."""
+        return await self.read(lambda session: session.list_schedules())
+
+    async def unschedule(self, name: str) -> bool:
+        """Delete a schedule; return whether there was one. Runs that it has started go on."""
+        return await self.write(lambda session: session.drop_schedule(name))
+
+    async def signal(self, name: str, value: Any = None) -> bool:
+        """Send a signal, and return whether it counts: the first one of a name does, and is kept until it is pruned.
+
+        Calls that wait for it (`Context.wait_for`) go on, and so do those that wait for it later.
+
+        Args:
+            name: Its name, such as `payment-42`.
+            value: What it says, as JSON data.
+
+        Raises:
+            UsageError: The name cannot be used, or the value cannot be stored.
+            OutcomeUnknown: The database was lost while it stored the signal. Send it again; it may be told then that it
+                came before.
+        """
+        check_signal_name(name)
+        try:
+            data = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"the value of a signal is stored as JSON, and cannot be ({error})") from None
+        counts = await self.write(lambda session: session.add_signal(name, data))
+        with suppress(StoreUnavailable):  # it is stored: a worker does the rest
+            await self.write(lambda session: session.wake_due())  # after the commit: see `Agenda`
+        return counts
 
     def handle(self, run_id: str) -> RunHandle:
         """Return the handle of a run. Nothing is looked up."""
@@ -391,31 +580,48 @@ class Runs:
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        stop_reasons: Collection[str] = (),
         data: Mapping[str, Any] | None = None,
         limit: int = 100,
+        since: float | None = None,
         before: int = 0,
     ) -> "builtins.list[RunRow]":
         """Return runs, those that were started last first; see `JournalSession.list_runs`.
 
-        `data` are texts, numbers and booleans with which the runs were started: `data={"tenant": "acme"}`.
+        `data` are texts, numbers and booleans with which the runs were started: `data={"tenant": "acme"}`. `since` is a
+        number of seconds: only runs that were started within them.
         """
         labels = build_filter(data or {})
-        return await self.read(
-            lambda session: session.list_runs(
-                statuses=statuses, agent=agent, chat=chat, labels=labels, limit=limit, before=before
+
+        def load(session: JournalSession) -> builtins.list[RunRow]:
+            begin = 0 if since is None else session.read_clock() - round(since * 1000)
+            return session.list_runs(
+                statuses=statuses,
+                agent=agent,
+                chat=chat,
+                stop_reasons=stop_reasons,
+                labels=labels,
+                limit=limit,
+                since=begin,
+                before=before,
             )
-        )
+
+        return await self.read(load)
 
     async def count(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""
         return await self.read(lambda session: session.count_runs())
+
+    async def stats(self, *, since: float | None = None) -> "builtins.list[AgentStats]":
+        """Return how the runs of each agent ended and how long they took; of those of the last `since` seconds."""
+        return build_stats(await self.list(since=since, limit=MAX_STATS_RUNS))
 
     async def workers(self) -> "list[WorkerRow]":
         """Return the workers of the last day."""
         return await self.read(lambda session: session.list_workers())
 
     async def prune(self, older_than: float) -> int:
-        """Delete the runs that ended more than so many seconds ago, and return how many there were."""
+        """Delete runs that ended and signals that came more than so many seconds ago; return how many runs."""
         count = 0
         while True:
             pruned = await self.write(
@@ -423,26 +629,46 @@ class Runs:
             )
             count += len(pruned)
             if not pruned:
-                return count
+                break
+        while await self.read(lambda session: session.shrink()):
+            pass
+        return count
 
     # For programs that are not async
 
-    def start_sync(
+    def start_sync(self, agent: str, prompt: Prompt = None, **options: Unpack[StartOptions]) -> RunHandle:
+        """Start a run; see `start`."""
+        return portal.call(self.start(agent, prompt, **options))
+
+    def schedule_sync(
         self,
+        name: str,
         agent: str,
         prompt: Prompt = None,
         *,
-        key: str = "",
-        priority: int = 0,
-        lane: str = "",
-        deadline: float | None = None,
-        chat: str = "",
-        **options: Unpack[RunOptions],
-    ) -> RunHandle:
-        """Start a run; see `start`."""
-        return portal.call(
-            self.start(agent, prompt, key=key, priority=priority, lane=lane, deadline=deadline, chat=chat, **options)
+        cron: str = "",
+        timezone: str = "UTC",
+        every: float | None = None,
+        catch_up: int = 1,
+        **options: Unpack[StartOptions],
+    ) -> Schedule:
+        """Let workers start a run again and again; see `schedule`."""
+        coming = self.schedule(
+            name, agent, prompt, cron=cron, timezone=timezone, every=every, catch_up=catch_up, **options
         )
+        return portal.call(coming)
+
+    def schedules_sync(self) -> "builtins.list[Schedule]":
+        """Return all schedules."""
+        return portal.call(self.schedules())
+
+    def unschedule_sync(self, name: str) -> bool:
+        """Delete a schedule; see `unschedule`."""
+        return portal.call(self.unschedule(name))
+
+    def signal_sync(self, name: str, value: Any = None) -> bool:
+        """Send a signal; see `signal`."""
+        return portal.call(self.signal(name, value))
 
     def list_sync(
         self,
@@ -450,16 +676,33 @@ class Runs:
         statuses: Collection[RunStatus] = (),
         agent: str = "",
         chat: str = "",
+        stop_reasons: Collection[str] = (),
         data: Mapping[str, Any] | None = None,
         limit: int = 100,
+        since: float | None = None,
         before: int = 0,
     ) -> "builtins.list[RunRow]":
         """Return runs, those that were started last first; see `list`."""
-        return portal.call(self.list(statuses=statuses, agent=agent, chat=chat, data=data, limit=limit, before=before))
+        return portal.call(
+            self.list(
+                statuses=statuses,
+                agent=agent,
+                chat=chat,
+                stop_reasons=stop_reasons,
+                data=data,
+                limit=limit,
+                since=since,
+                before=before,
+            )
+        )
 
     def count_sync(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""
         return portal.call(self.count())
+
+    def stats_sync(self, *, since: float | None = None) -> "builtins.list[AgentStats]":
+        """Return how the runs of each agent ended and how long they took; see `stats`."""
+        return portal.call(self.stats(since=since))
 
     def workers_sync(self) -> "list[WorkerRow]":
         """Return the workers of the last day."""

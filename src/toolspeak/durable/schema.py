@@ -155,7 +155,67 @@ def define_labels(types: ColumnTypes) -> tuple[str, ...]:
     )
 
 
-SQLITE_MIGRATIONS: Migrations = (define_runs(SQLITE), define_labels(SQLITE))
+def define_agenda(types: ColumnTypes) -> tuple[str, ...]:
+    """Return the statements that bring schema 2 to 3: schedules, webhooks, and chats that wait."""
+    return (
+        f"""
+        CREATE TABLE ts_schedules (
+            name TEXT PRIMARY KEY,
+            run TEXT NOT NULL,
+            cron TEXT NOT NULL,
+            zone TEXT NOT NULL,
+            seconds {types.real},
+            catch_up INTEGER NOT NULL,
+            due {types.time} NOT NULL
+        )
+        """,
+        f"""
+        CREATE TABLE ts_webhooks (
+            run_id TEXT PRIMARY KEY,
+            url TEXT NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            ready {types.time} NOT NULL DEFAULT 0
+        )
+        """,
+        "CREATE INDEX ts_webhooks_by_time ON ts_webhooks (ready)",
+        "CREATE INDEX ts_runs_open_chats ON ts_runs (chat, number) WHERE chat <> '' AND status <> 'done'",
+    )
+
+
+def define_waits(types: ColumnTypes) -> tuple[str, ...]:
+    """Return the statements that bring schema 3 to 4: what calls wait for, and the signals that came."""
+    return (
+        f"""
+        CREATE TABLE ts_signals (
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL,
+            at {types.time} NOT NULL,
+            is_told {types.flag}
+        )
+        """,
+        "CREATE INDEX ts_signals_untold ON ts_signals (at) WHERE NOT is_told",
+        "CREATE INDEX ts_signals_by_time ON ts_signals (at)",
+        f"""
+        CREATE TABLE ts_waits (
+            run_id TEXT NOT NULL,
+            call TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            signal TEXT NOT NULL,
+            until {types.time},
+            PRIMARY KEY (run_id, call)
+        )
+        """,
+        "CREATE INDEX ts_waits_by_signal ON ts_waits (signal)",
+        "CREATE INDEX ts_waits_by_time ON ts_waits (until) WHERE until IS NOT NULL",
+    )
+
+
+SQLITE_MIGRATIONS: Migrations = (
+    define_runs(SQLITE),
+    define_labels(SQLITE),
+    define_agenda(SQLITE),
+    define_waits(SQLITE),
+)
 
 DELTA_MIGRATIONS: Migrations = ((define_deltas("CREATE TABLE IF NOT EXISTS", SQLITE),),)
 """The first entry may find the table: files of older releases have it under the number 0."""
@@ -163,6 +223,8 @@ DELTA_MIGRATIONS: Migrations = ((define_deltas("CREATE TABLE IF NOT EXISTS", SQL
 POSTGRES_MIGRATIONS: Migrations = (
     (*define_runs(POSTGRES), define_deltas("CREATE UNLOGGED TABLE", POSTGRES)),
     define_labels(POSTGRES),
+    define_agenda(POSTGRES),
+    define_waits(POSTGRES),
 )
 """The table of deltas is unlogged: a crash of the server empties it."""
 

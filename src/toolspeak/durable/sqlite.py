@@ -19,7 +19,16 @@ from typing import Any, TypeVar
 
 from toolspeak.durable.journal import HELD, JournalSession
 from toolspeak.durable.rows import DeltaRow, Hold, RunRow
-from toolspeak.durable.sqlite_file import DELTAS, RUNS, create_file, identify, name_errors, open_file, transaction
+from toolspeak.durable.sqlite_file import (
+    DELTAS,
+    RUNS,
+    create_file,
+    identify,
+    name_errors,
+    open_file,
+    shrink,
+    transaction,
+)
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.log import LOG
 
@@ -27,6 +36,10 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.01
 """How often a watch looks whether another process has committed something."""
+
+
+SHRUNK_PAGES = 2000
+"""How many pages are given back to the disk in one transaction."""
 
 
 class SqliteJournal:
@@ -61,7 +74,7 @@ class SqliteSession(JournalSession):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._name = f"the store {path}"
-        with name_errors(self._name):
+        with name_errors(self._name, path=self._path):
             self._runs = open_file(path, RUNS)
             self._file = identify(path)
         self._deltas = SqliteDeltas(path)
@@ -77,7 +90,7 @@ class SqliteSession(JournalSession):
     @contextmanager
     def transaction(self) -> Generator[None]:
         """Make all that is done in this context one transaction."""
-        with name_errors(self._name):
+        with name_errors(self._name, path=self._path):
             if identify(self._path) != self._file:  # else the facts would go into a file that nobody finds again
                 raise StoreUnavailable(f"{self._name} was removed or replaced while it was in use; restart")
             try:
@@ -96,7 +109,7 @@ class SqliteSession(JournalSession):
         return self._runs.execute(statement, [json.dumps(each) if isinstance(each, list) else each for each in values])
 
     def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        with name_errors(self._name):
+        with name_errors(self._name, path=self._path):
             return self._execute(statement, values).fetchall()
 
     def _write(self, statement: str, values: Sequence[object] = ()) -> int:
@@ -169,6 +182,11 @@ class SqliteSession(JournalSession):
         pruned = super().prune(before, limit)
         self._deltas.delete(pruned)
         return pruned
+
+    def shrink(self) -> bool:
+        """Give room that was freed back to the disk, some at a time; return whether there may be more."""
+        with name_errors(self._name, path=self._path):
+            return shrink(self._runs, SHRUNK_PAGES)
 
 
 class SqliteDeltas:
@@ -272,8 +290,9 @@ class SqliteWatch:
     """Looks every few milliseconds whether the files have changed: SQLite tells nobody."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._name = f"the store {path}"
-        with name_errors(self._name):
+        with name_errors(self._name, path=self._path):
             self._runs = open_file(path, RUNS)
             self._deltas = SqliteDeltas(path)
             self._seen = self._read_versions()
@@ -281,7 +300,7 @@ class SqliteWatch:
     def wait(self, seconds: float) -> bool:
         """Wait until something was committed since the last call, or until this time is over."""
         end = time.monotonic() + seconds
-        with name_errors(self._name):
+        with name_errors(self._name, path=self._path):
             while (versions := self._read_versions()) == self._seen:
                 left = end - time.monotonic()
                 if left <= 0:

@@ -30,6 +30,13 @@ LOCK_POLL_SECONDS = 0.001
 each time, up to 0.1 s, while a commit takes a few milliseconds."""
 
 
+INCREMENTAL = 2
+"""What `PRAGMA auto_vacuum` is in a file that can be shrunk."""
+
+WRITE_LOCK_BYTE = "120"
+"""The byte of the file beside a database that whoever writes has locked, in SQLite's write-ahead log."""
+
+
 class FileKind(NamedTuple):
     """What a file is for, its schema, how safe a commit is, and what `PRAGMA application_id` is in it (0: nothing)."""
 
@@ -56,6 +63,7 @@ def open_file(path: Path, kind: FileKind) -> sqlite3.Connection:
     create_file(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts for a file that is empty; `shrink` uses it
         _use_write_ahead_log(connection)
         connection.execute(f"PRAGMA synchronous = {kind.synchronous}")
         _migrate(connection, path, kind)
@@ -141,13 +149,41 @@ def _begin(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
+def shrink(connection: sqlite3.Connection, pages: int) -> bool:
+    """Give pages of a file that hold nothing back to the disk; return whether there may be more.
+
+    A file that an older release has made keeps them, and uses them again.
+    """
+    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        return False
+    with transaction(connection):
+        connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+        return connection.execute("PRAGMA freelist_count").fetchone()[0] > 0
+
+
+def find_writer(path: Path) -> str:
+    """Return in words which process holds the lock for writing a file, where the system tells; else ""."""
+    found = identify(path.with_name(f"{path.name}-shm"))
+    try:
+        lines = [] if found is None else Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return ""
+    place = [str(found[1]) if found is not None else "", WRITE_LOCK_BYTE, WRITE_LOCK_BYTE]
+    for fields in map(str.split, lines):
+        if fields[3:4] == ["WRITE"] and [fields[5].rpartition(":")[2], *fields[6:]] == place:
+            return f": process {fields[4]} has held its lock for {BUSY_SECONDS:g} s; is it stopped?"
+    return ""
+
+
 @contextmanager
-def name_errors(name: str, kind: type[Exception] = StoreUnavailable) -> Generator[None]:
-    """Raise errors of the database and of the file system as errors that name the file."""
+def name_errors(name: str, kind: type[Exception] = StoreUnavailable, path: Path | None = None) -> Generator[None]:
+    """Raise errors of the database and of the file system as errors that name the file, and who keeps it busy."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise kind(f"{name} cannot be used: {getattr(error, 'strerror', None) or error}") from error
+        is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        who = find_writer(path) if is_busy and path is not None else ""
+        raise kind(f"{name} cannot be used: {getattr(error, 'strerror', None) or error}{who}") from error
 
 
 _creating = threading.Lock()

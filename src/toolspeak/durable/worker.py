@@ -8,6 +8,7 @@ where nothing is under way, and another worker goes on.
   without a death, at every second tick and by `JournalSession.leave`. So no claim needs a known outcome.
 - A death is counted where a process died: in `sweep`, and for a process of a suspect run that ended without giving the
   run up. An exception never counts: the run waits, each time twice as long.
+- A worker is lost when another one has watched it say nothing for its whole lease (`leases.py`), and never for itself.
 - A queued run with a command of `COMMAND_FACTS` is ended from the tick, beside lanes and slots, whatever the
   dispatcher, and whether or not the worker has its agent.
 """
@@ -20,12 +21,14 @@ import signal
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Any, Self, TypeVar
 
 from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher, Enqueuer, Entry, RetryDelays
 from toolspeak.durable.journal import Fenced, JournalSession
+from toolspeak.durable.leases import SilenceWatch
 from toolspeak.durable.quarantine import (
     COULD_NOT_DRIVE,
     MAX_DEATHS,
@@ -35,11 +38,13 @@ from toolspeak.durable.quarantine import (
     is_suspect,
     load_program,
 )
-from toolspeak.durable.rows import STORED_FORMAT, RunRow
+from toolspeak.durable.rows import STORED_FORMAT, RunRow, Started
 from toolspeak.durable.runs import POSTGRES_SCHEMES, Runs, import_cluster
-from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
+from toolspeak.durable.segment import COMMAND_FACTS, DepsFailed, MakeDeps, Segment
+from toolspeak.durable.webhooks import SECRET_VARIABLE, WebhookSender
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.run.agent import Agent
+from toolspeak.run.barrier import ModelUnavailable
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.log import LOG
 
@@ -91,6 +96,12 @@ FIRST_DELAY_MS = 500
 MAX_DELAY_MS = 2 * 60 * 1000
 """How long such a run waits at most."""
 
+MAX_WAIT_SECONDS = 3600.0
+"""How long such a run waits at most if an endpoint asks for it."""
+
+MAX_DEPS_FAILURES = 8
+"""How often the function of `deps=` may fail for a run in a row, which takes about a minute; then the run ends."""
+
 RETRY_DELAY_MS = 500
 """How long a run waits that was handed to a worker which could not claim or take it."""
 
@@ -99,6 +110,9 @@ DELTA_RETENTION_MS = 3600 * 1000
 
 GRACE_SECONDS = 30.0
 """How long runs have to come to a quiet point when their worker stops."""
+
+STUCK_SECONDS = 60.0
+"""How long looking after the runs may take; it is begun anew then."""
 
 MIN_SILENCE_SECONDS = 60.0
 """For how long a blocked event loop is at least taken for a busy one."""
@@ -124,6 +138,7 @@ class Worker:
         deps: MakeDeps | str | None = None,
         grace: float = GRACE_SECONDS,
         dispatcher: Dispatcher | None = None,
+        webhook_secret: str | None = None,
     ) -> None:
         """Prepare a worker.
 
@@ -136,6 +151,7 @@ class Worker:
                 `agents` says where these are, where it is: `app.py:make_deps`.
             grace: Seconds that runs have to come to a quiet point when the worker stops.
             dispatcher: Hands out runs; by default DBOS on Postgres, and on SQLite the worker claims them itself.
+            webhook_secret: Signs what is sent to `webhook=` addresses of runs; by default TOOLSPEAK_WEBHOOK_SECRET.
 
         Raises:
             UsageError: An argument cannot be used.
@@ -174,7 +190,10 @@ class Worker:
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
         self._retries = RetryDelays(FIRST_DELAY_MS, MAX_DELAY_MS)
+        self._deps_failures: Counter[str] = Counter()
         self._endings: set[asyncio.Task[None]] = set()
+        secret = os.environ.get(SECRET_VARIABLE, "") if webhook_secret is None else webhook_secret
+        self._webhooks = WebhookSender(secret, self.write)
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
@@ -190,6 +209,7 @@ class Worker:
         self._writer = Writer(
             self._runs.journal, Heartbeat(self.name, self._lease_ms, self._describe, self._is_responsive)
         )
+        self._silence = SilenceWatch(self.name, lambda: self._writer.is_heard)
 
     def _describe(self) -> str:
         """Return what other processes may know of the worker, as JSON."""
@@ -210,6 +230,7 @@ class Worker:
             await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
             await stack.enter_async_context(self._dispatcher.launch(self))
             stack.push_async_callback(_cancel, self._endings)
+            stack.push_async_callback(self._webhooks.close)
             works = [self._pulse(), self._tick()]
             if not isinstance(self._dispatcher, ClaimDispatcher):
                 works.append(self._enqueuer.serve())
@@ -319,7 +340,16 @@ class Worker:
     async def _attend(self, run: RunRow, work: Callable[[RunRow, Segment], Awaitable[object]]) -> None:
         """Do something with a run that was claimed, and give it up if that fails."""
         self._idle.clear()
-        segment = Segment(run, self._agents.get(run.agent), self._writer, self._deps, self.name)
+        failures = self._deps_failures.pop(run.run_id, 0) + 1
+        segment = Segment(
+            run,
+            self._agents.get(run.agent),
+            self._writer,
+            self._deps,
+            self.name,
+            self._lease_ms / 1000,
+            is_last_try=failures >= MAX_DEPS_FAILURES,
+        )
         self._segments[run.run_id, run.epoch] = segment
         try:
             await work(run, segment)
@@ -330,9 +360,14 @@ class Worker:
             await self._give_up(run)
             raise
         except Exception as error:
-            trace = None if isinstance(error, StoreUnavailable) else error  # a full disk is no mistake of the program
+            is_outage = isinstance(error, StoreUnavailable | ModelUnavailable)  # no mistake of the program
+            trace = None if is_outage else error
             LOG.warning("run %s could not be driven, and is tried again: %s", run.run_id, error, exc_info=trace)
-            await self._give_up(run)
+            if isinstance(error, DepsFailed):
+                self._deps_failures[run.run_id] = failures
+            if segment.has_progressed:
+                self._retries.forget(run.run_id)
+            await self._give_up(run, wait=getattr(error, "retry_after", None) or 0.0)
         finally:
             self._segments.pop((run.run_id, run.epoch), None)
             if not self._segments:
@@ -352,13 +387,14 @@ class Worker:
             await segment.drive()
             self._retries.forget(run.run_id)
 
-    async def _give_up(self, run: RunRow, *, is_death: bool = False) -> None:
+    async def _give_up(self, run: RunRow, *, is_death: bool = False, wait: float = 0.0) -> None:
         """Queue a run again, if this worker still has it; try until the journal answers.
 
         A death is counted if the run may have ended a process. An exception ends nothing: what the run needs may be
         away for a while, so the run is tried again, later each time.
         """
-        delay = 0 if self.is_stopping else self._retries.next_delay_ms(run.run_id)
+        wait_ms = round(1000 * min(wait, MAX_WAIT_SECONDS))  # as an endpoint asks for
+        delay = 0 if self.is_stopping else max(wait_ms, self._retries.next_delay_ms(run.run_id))
         await self._give_back(run, delay, is_death=is_death and not self.is_stopping)
 
     async def _insist(self, job: Callable[[JournalSession], object]) -> None:
@@ -385,11 +421,15 @@ class Worker:
         ticks = 0
         while True:
             try:
-                await self._look_after_runs()
+                async with asyncio.timeout(STUCK_SECONDS):
+                    await self._look_after_runs()
                 if ticks % 120 == 0:
                     await self.write(lambda session: session.drop_deltas(session.read_clock() - DELTA_RETENTION_MS))
             except StoreUnavailable as error:
+                self._silence.forget()
                 LOG.warning("worker %s cannot use the store: %s", self.name, error)
+            except TimeoutError:
+                LOG.warning("worker %s waits in vain for its store or engine; it is asked again", self.name)
             except Exception:
                 LOG.exception("worker %s could not look after its runs", self.name)
             ticks += 1
@@ -405,15 +445,19 @@ class Worker:
                         segment.interrupt(command.name)
         await self._give_back_undriven()
         await self._end_queued()
-        swept = await self.write(lambda session: session.sweep())
+        swept = await self.write(lambda session: session.sweep(self._silence.find_living))
         if swept.taken:
             LOG.warning("worker %s took over: %s", self.name, ", ".join(run_id for run_id, _ in swept.taken))
             await self._dispatcher.forget(swept.taken)
-        if lost := await self._dispatcher.held_by_none_of(swept.alive):
+        if lost := await self._dispatcher.held_by_none_of({*swept.alive, *swept.living}):
             for run_id, epoch in lost:
                 await self.write(lambda session, run_id=run_id, epoch=epoch: session.requeue(run_id, epoch))
             await self._dispatcher.forget(lost)
         self._enqueuer.alive = swept.alive
+        for started in await self.write(_do_due):
+            if isinstance(started, Exception):  # the start was refused, because a lane is full
+                LOG.warning("%s", started)
+        await self._webhooks.send_due()
 
     async def _give_back_undriven(self) -> None:
         """Queue the runs that this worker owns in the journal and does not drive.
@@ -443,6 +487,12 @@ class Worker:
     async def _end(self, run_id: str, epoch: int) -> None:
         if (run := await self._claim(run_id, epoch)) is not None:
             await self._attend(run, lambda _, segment: segment.end_by_command())
+
+
+def _do_due(session: JournalSession) -> list[Started | Exception]:
+    """Wake the runs whose waits are over, and start those of schedules; return what came of each start."""
+    session.wake_due()
+    return session.start_due()
 
 
 def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:

@@ -3,14 +3,14 @@
 Jobs of all runs that have come meanwhile share one transaction, so that many runs wait for one flush to the disk. A
 transaction takes its jobs when it has begun, so that those which come while it waits for other processes join it. An
 event loop is woken once for all its answers. The thread also says that its worker lives: a blocked event loop does not
-stop its beats, and a thread that cannot reach the database does. A process that is forked begins with a thread and a
-session of its own.
+stop its beats, and a thread that cannot reach the database does. It does so before anything else when that is overdue,
+and does nothing for a worker that said nothing for its whole lease and still cannot: others may have its runs. A
+process that is forked begins with a thread and a session of its own.
 """
 
 import asyncio
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -20,6 +20,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
 from toolspeak.durable.journal import Fenced, Journal, JournalSession, OutcomeUnknown
+from toolspeak.durable.leases import Clock, count_seconds
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.log import LOG
 
@@ -64,7 +65,7 @@ MAX_GROUP = 200
 MAX_IDLE_SECONDS = 3600.0
 
 RETRY_SECONDS = 0.5
-"""How long a thread without jobs waits before it tries again to connect."""
+"""How long a thread without jobs waits before it tries again to connect, or to say that its worker lives."""
 
 
 class WriterJob(NamedTuple, Generic[T]):
@@ -96,11 +97,16 @@ class Writer:
     Args:
         journal: The journal.
         heartbeat: What is said of a worker, if this is the thread of one.
+        clock: A clock that goes on while the machine sleeps.
+
+    Attributes:
+        is_heard: Whether the thread could say that its worker lives when it last tried to.
     """
 
-    def __init__(self, journal: Journal, heartbeat: Heartbeat | None = None) -> None:
+    def __init__(self, journal: Journal, heartbeat: Heartbeat | None = None, clock: Clock = count_seconds) -> None:
         self._journal = journal
         self._heartbeat = heartbeat
+        self._clock = clock
         self._closed = False
         self._session: JournalSession | None = None
         self.renew()
@@ -112,6 +118,8 @@ class Writer:
             _LEFT_BEHIND.append(self._session)
         self._session = None
         self._next_beat = 0.0
+        self._last_beat: float | None = None
+        self.is_heard = True
         self._jobs: SimpleQueue[WriterJob[Any] | None] = SimpleQueue()
         self._taken: deque[WriterJob[Any]] = deque()  # from the queue, and not done yet
         self._is_open = True
@@ -166,13 +174,24 @@ class Writer:
                 self._beat(session)
             except Exception as error:
                 self._close_session()
-                self._next_beat = time.monotonic() + RETRY_SECONDS
-                _answer((job, JobResult(error=error)) for job in self._taken)
-                self._taken.clear()
+                self._next_beat = self._clock() + RETRY_SECONDS
+                self._refuse(error)
                 continue
-            if self._taken:
+            if self._has_lapsed():
+                self._refuse(StoreUnavailable("the lease of the worker is over and could not be renewed"))
+            elif self._taken:
                 self._do_next(session)
         self._close_session()
+
+    def _refuse(self, error: Exception) -> None:
+        """Answer all jobs that were taken with an error."""
+        _answer((job, JobResult(error=error)) for job in self._taken)
+        self._taken.clear()
+
+    def _has_lapsed(self) -> bool:
+        """Whether the worker said nothing for its whole lease, so that others may have its runs."""
+        beat, last = self._heartbeat, self._last_beat
+        return beat is not None and last is not None and self._clock() - last >= beat.lease_ms / 1000
 
     def _close_session(self) -> None:
         session, self._session = self._session, None
@@ -184,7 +203,7 @@ class Writer:
         """Wait for jobs until the next beat is due, unless some are left."""
         if self._taken:
             return
-        seconds = MAX_IDLE_SECONDS if self._heartbeat is None else max(0.0, self._next_beat - time.monotonic())
+        seconds = MAX_IDLE_SECONDS if self._heartbeat is None else max(0.0, self._next_beat - self._clock())
         with suppress(Empty):
             self._keep(self._jobs.get(timeout=seconds))
             self._take()
@@ -202,18 +221,28 @@ class Writer:
             self._taken.append(job)
 
     def _beat(self, session: JournalSession) -> None:
-        beat = self._heartbeat
-        if beat is None or time.monotonic() < self._next_beat:
+        """Say that the worker lives, if that is due."""
+        beat, now = self._heartbeat, self._clock()
+        if beat is None or now < self._next_beat:
             return
+        problem = self._try_to_beat(session, beat)
+        if problem is None:
+            self._last_beat, self._next_beat, self.is_heard = now, now + beat.interval, True
+            return
+        self._next_beat = now + min(RETRY_SECONDS, beat.interval)
+        if self.is_heard:
+            LOG.warning("worker %s says nothing until this is over: %s", beat.worker, problem)
+        self.is_heard = False
+
+    def _try_to_beat(self, session: JournalSession, beat: Heartbeat) -> str | None:
+        """Say that the worker lives; return why not, if that fails."""
         if not beat.is_responsive():
-            self._next_beat = time.monotonic() + beat.interval
-            LOG.warning("worker %s says nothing: its event loop is blocked", beat.worker)
-            return
-        self._next_beat = time.monotonic() + beat.interval  # before the attempt: a failed beat is not repeated at once
+            return "its event loop is blocked"
         try:
             session.beat(beat.worker, beat.lease_ms, beat.info())
         except StoreUnavailable as error:
-            LOG.warning("worker %s could not say that it lives: %s", beat.worker, error)
+            return str(error)
+        return None
 
     def _do_next(self, session: JournalSession) -> None:
         """Do the next job, and if it writes, those that write after it, in one transaction."""

@@ -28,9 +28,10 @@ from typing import Any, TypeAlias
 from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, begin_coroutine, is_pending, resolve_pending
 from toolspeak.execution.outcome import CallOutcome, Raised, format_error, make_result
 from toolspeak.execution.threads import THREAD_POOL, ThreadJob, ThreadPool
+from toolspeak.execution.user_functions import reconcile_call
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.tools import Context, Tool, Toolbox
-from toolspeak.tools.context import ProgressCallback
+from toolspeak.tools.context import CallSuspended, ProgressCallback, WaitCallback
 from toolspeak.tools.results import PLAIN_TYPES
 from toolspeak.tools.schema_function import find_spec
 from toolspeak.tools.toolbox import explain_unknown_tool
@@ -197,7 +198,13 @@ class Executor:
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
-    def build_context(self, call_id: str, turn: int, on_progress: ProgressCallback | None = None) -> Context[Any]:
+    def build_context(
+        self,
+        call_id: str,
+        turn: int,
+        on_progress: ProgressCallback | None = None,
+        on_wait: WaitCallback | None = None,
+    ) -> Context[Any]:
         """Return the `Context` of a call: for its function, and for those who decide whether it may run."""
         return Context(
             deps=self._deps,
@@ -206,6 +213,7 @@ class Executor:
             turn=turn,
             data=self._data,
             on_progress=on_progress,
+            on_wait=on_wait,
         )
 
     def start(
@@ -235,8 +243,14 @@ class Executor:
         done: ResultCallback,
         on_start: CallListener | None = None,
         on_progress: ProgressCallback | None = None,
+        on_wait: WaitCallback | None = None,
+        *,
+        in_doubt: bool = False,
     ) -> "RunningCall":
-        """Start a call as `start` does, unless its function came back at once before: see `start_quick_calls`."""
+        """Start a call as `start` does, unless its function came back at once before: see `start_quick_calls`.
+
+        A call that is in doubt is made only if its tool finds out that it has not taken effect.
+        """
         running = RunningCall(self, call, done)
         if on_start is not None:
             running.context.run(on_start, call.id)
@@ -244,7 +258,7 @@ class Executor:
             tool = self._find_tool(call.name)
             context: Context[Any] | None = None
             if tool.takes_context:
-                context = self.build_context(call.id, turn, on_progress)
+                context = self.build_context(call.id, turn, on_progress, on_wait)
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
@@ -256,7 +270,10 @@ class Executor:
             return running
         running.begin(tool, tool.spec.timeout if tool.spec.timeout is not None else self._timeout)
         function = partial(tool.function, *bound.args, **bound.kwargs)
-        if tool.is_async:
+        if in_doubt:
+            context = self.build_context(call.id, turn, on_progress)
+            running.run_in_loop(partial(reconcile_call, tool, call, context, function))
+        elif tool.is_async:
             running.run_in_loop(partial(begin_coroutine, function))
         elif tool.is_quick:
             self._quick.append((running, running.make_job(function, running.context)))
@@ -426,11 +443,15 @@ class RunningCall:
 
     def _fail(self, error: BaseException) -> None:
         """End the call with what its function raised, keep the exception, and log it with its traceback."""
-        is_cancelled = isinstance(error, asyncio.CancelledError)
-        if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
+        is_end = isinstance(error, asyncio.CancelledError | CallSuspended)
+        if self._done is not None and not is_end:  # what a call raises after it was given up concerns nobody
             self._executor.exceptions[self._call.id] = error
             place = self._executor.describe(self._call)
-            LOG.warning("tool %s failed (%s)", self._call.name, place, exc_info=error)
+            known = {"tool": self._call.name, "call_id": self._call.id}
+            if isinstance(error, ToolError):  # meant for the model: no mistake of the program
+                LOG.info("tool %s said (%s): %s", self._call.name, place, error, extra=known)
+            else:
+                LOG.warning("tool %s failed (%s)", self._call.name, place, exc_info=error, extra=known)
         self.finish(ToolResult(call_id=self._call.id, error=format_error(error)))
 
     def finish(self, result: ToolResult) -> None:
@@ -448,6 +469,8 @@ class RunningCall:
 
     def expire(self, seconds: float) -> None:
         """End the call, since it did not come back in time."""
+        place = self._executor.describe(self._call)
+        LOG.warning("tool %s did not come back within %g seconds (%s)", self._call.name, seconds, place)
         self._give_up(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
 
     def _give_up(self, why: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.values.errors import ToolError
+from toolspeak.values.log import LOG
 
 MAX_STUCK_THREADS = 32
 """The number of stuck threads at which no further function is started."""
@@ -95,6 +96,7 @@ class ThreadPool:
         """Run jobs in one thread, one after the other; return the queue in which those wait that have not begun."""
         with self.lock:
             if self.stuck >= self._max_stuck:
+                LOG.error("no tool is run any more: %d calls hang and cannot be ended; restart the program", self.stuck)
                 raise TooManyStuckThreads(
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )

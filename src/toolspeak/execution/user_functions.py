@@ -8,8 +8,10 @@ from typing import Any
 
 from toolspeak.execution.outcome import CallOutcome, Raised
 from toolspeak.execution.threads import THREAD_POOL
-from toolspeak.tools import Context, Tool
-from toolspeak.values.errors import InvalidArguments, UsageError
+from toolspeak.loop.words import EFFECT_UNKNOWN
+from toolspeak.tools import Context, Happened, Tool
+from toolspeak.values.errors import InvalidArguments, ToolError, UsageError
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import ToolCall
 
 
@@ -52,6 +54,38 @@ def _takes_context(function: Callable[..., Any]) -> bool:
         return False
     by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return len(by_place) > 1 and (by_place[1].default is by_place[1].empty or by_place[1].name == "context")
+
+
+RECONCILE_SECONDS = 60.0
+"""How long is waited for a function of `reconcile=`."""
+
+
+class EffectUnknown(ToolError):
+    """Nobody knows whether a call that was cut off has taken effect."""
+
+
+async def reconcile_call(
+    tool: Tool[..., Any], call: ToolCall, context: Context[Any], function: Callable[[], Any]
+) -> Any:
+    """Return what a call that was cut off has returned; make it now if it has not taken effect.
+
+    Raises:
+        EffectUnknown: Whether it has is unknown, or the function that is asked failed.
+    """
+    try:
+        completed = ToolCall(id=call.id, name=call.name, arguments=tool.complete(call.arguments))
+        async with asyncio.timeout(RECONCILE_SECONDS):
+            answer = None if tool.reconciler is None else await ask_function(tool.reconciler, completed, context)
+    except Exception as error:
+        LOG.warning("the function of reconcile= of %s failed", call.name, exc_info=error)
+        answer = None
+    if isinstance(answer, Happened):
+        return answer.output
+    if answer is False:
+        return await (function() if tool.is_async else call_function(function))
+    if answer is not None:
+        LOG.warning("the function of reconcile= of %s returned %r, not Happened(…), False or None", call.name, answer)
+    raise EffectUnknown(EFFECT_UNKNOWN)
 
 
 async def needs_approval(tool: Tool[..., Any], call: ToolCall, context: Context[Any]) -> bool:

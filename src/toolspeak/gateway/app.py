@@ -11,6 +11,7 @@
 What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
 
     GET  /health, /                     whether the gateway runs; both without the key
+    GET  /ready                         whether its models are loaded, 503 if they are not; without the key
     GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
     POST /mcp                           tools for MCP clients, if an MCP server is mounted
     GET  /metrics                       figures of the gateway, in the text format of Prometheus
@@ -23,6 +24,7 @@ log line, in the header `x-request-id` and in its errors. What was left out of a
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -62,11 +64,12 @@ from toolspeak.gateway.routing import (
     report_health,
 )
 from toolspeak.gateway.tool_list import describe_excess, list_tools
+from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.model import find_model_context
 from toolspeak.telemetry import SpanExporter, Tracer
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.telemetry.tracing import read_tracer
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import ToolspeakError, UsageError
 from toolspeak.values.events import TurnEnded
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
@@ -141,6 +144,7 @@ def app(
         route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
         route("/health", "GET", report_health, needs_key=False),
         route("/", "GET", report_health, needs_key=False),
+        route("/ready", "GET", ModelReadiness(models).report, needs_key=False),
     ]
     if watch:
         all_routes += [
@@ -158,8 +162,8 @@ def app(
 def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules, routes: Iterable[Route] = ()) -> Starlette:
     """Return an app that serves no model, but other apps by their paths and further routes, behind the same rules."""
     apps = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
-    health = guarded_route(rules, "/health", "GET", report_health, needs_key=False)
-    return Starlette(routes=[*apps, *routes, health])
+    health = [guarded_route(rules, path, "GET", report_health, needs_key=False) for path in ("/health", "/ready")]
+    return Starlette(routes=[*apps, *routes, *health])
 
 
 class ModelCatalog:
@@ -222,6 +226,40 @@ def _describe_model(name: str, *, is_gemini: bool) -> dict[str, Any]:
     openai_fields = {"object": "model", "created": 0, "owned_by": "toolspeak"}
     anthropic_fields = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
     return {"id": name, "display_name": name, **openai_fields, **anthropic_fields}
+
+
+class ModelReadiness:
+    """Whether the embedded models are loaded. Models behind endpoints are not asked: that is for their own servers.
+
+    Asking begins to load what is not loaded, in a thread. So a model whose process has died is loaded again, though
+    whoever balances requests sends none to a gateway that is not ready.
+    """
+
+    def __init__(self, served: Iterable[ServedModel]) -> None:
+        self._models = [each.model for each in served if isinstance(each.model, EmbeddedModel)]
+        self._thread: threading.Thread | None = None
+        self._has_failed = False
+
+    async def report(self, request: Request, request_id: str) -> Response:
+        """Answer that requests are answered, or why they are not yet. No model is named: no key was asked for."""
+        if all(model.is_ready for model in self._models):
+            return JsonResponse({"status": "ok"})
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._load, name="toolspeak-ready", daemon=True)
+            self._thread.start()
+        message = "a model is being loaded; ask again in a few seconds"
+        if self._has_failed:
+            message = "a model could not be loaded, and is tried again; the log of the gateway has the cause"
+        return JsonResponse({"status": "loading", "message": message}, status_code=503)
+
+    def _load(self) -> None:
+        try:
+            for model in self._models:
+                model.load()
+            self._has_failed = False
+        except ToolspeakError as error:
+            self._has_failed = True
+            log.warning("a model could not be loaded: %s", error)
 
 
 class ToolSizeHint:

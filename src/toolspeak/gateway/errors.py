@@ -5,6 +5,8 @@ the gateway found the fault. A turn that the model could not manage, or an answe
 SDKs repeat a request after 408, 409, 429 and 5xx only, and the model has been asked again already.
 """
 
+import re
+
 from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
 from toolspeak.models.cassettes import CassetteNotWritten
@@ -33,6 +35,11 @@ FAILURES_BY_STATUS: dict[int, FailureName] = {
 }
 """The failures for statuses of the endpoint that clients know. Any other 4xx is `upstream_refused`."""
 
+MAX_REASON_CHARS = 300
+
+_QUOTED_VALUE = re.compile(r"""\B'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)""", re.DOTALL)
+"""A value in a message: as Python writes a text, or as JSON, which may have been cut."""
+
 
 def report_error(error: Exception) -> ErrorReport:
     """Return what a client is told of an exception. Nothing of an unexpected exception is shown: the log has it."""
@@ -59,6 +66,27 @@ def report_error(error: Exception) -> ErrorReport:
 def is_expected(error: Exception) -> bool:
     """Whether a client is told all there is to know of an exception. Of any other one, the log must have the cause."""
     return isinstance(error, RequestRefused | ToolspeakError) and not isinstance(error, CassetteNotWritten)
+
+
+def describe_refusal(error: Exception) -> str:
+    """Return why a request failed, in a line for the log.
+
+    What the gateway found wrong is told in its own words, without the values that they quote. What an endpoint or a
+    model said may hold anything: of that, the line has the name of the failure alone.
+    """
+    report = report_error(error)
+    match error:
+        case RequestRefused(failure="model_unknown"):  # the name that was asked for is the reason
+            text = error.message
+        case RequestRefused() | FieldError():
+            text = _QUOTED_VALUE.sub("'…'", report.message)
+        case ContextExceeded():
+            text = report.failure
+        case ModelError(status=int(status)):
+            text = f"{report.failure}, the endpoint answered {status}"
+        case _:
+            text = f"{report.failure} ({type(error).__name__})"
+    return " ".join(text.split())[:MAX_REASON_CHARS]
 
 
 def _find_model_failure(error: ModelError) -> FailureName:

@@ -10,7 +10,10 @@ from toolspeak.telemetry.prometheus import LabelledCounter, LabelledHistogram, S
 from toolspeak.values.events import CallReady, Usage
 
 FIRST_TOKEN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
-"""The bounds of the histogram. A model on a laptop reads a long prompt for a minute."""
+"""The bounds of its histogram. A model on a laptop reads a long prompt for a minute."""
+
+REQUEST_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+"""The bounds of its histogram. A list of models takes milliseconds, a long answer of a small machine minutes."""
 
 
 class GatewayFigures:
@@ -29,7 +32,8 @@ class GatewayFigures:
         self._repaired = LabelledCounter("model", "repair")
         self._refused = LabelledCounter("model", "reason")
         self._rejected = LabelledCounter("model")
-        self._first_token = LabelledHistogram("model", FIRST_TOKEN_SECONDS)
+        self._first_token = LabelledHistogram(FIRST_TOKEN_SECONDS, "model")
+        self._durations = LabelledHistogram(REQUEST_SECONDS, "route", "model")
 
     def count_request(self, route: str, model: str, status: int) -> None:
         """Count a request that is answered."""
@@ -37,7 +41,11 @@ class GatewayFigures:
 
     def count_first_token(self, model: str, seconds: float) -> None:
         """Note after how long the first part of a stream was there."""
-        self._first_token.add(model, seconds)
+        self._first_token.add(seconds, model)
+
+    def count_duration(self, route: str, model: str, seconds: float) -> None:
+        """Note how long a request took, until all of its answer was sent."""
+        self._durations.add(seconds, route, model)
 
     def count_message(
         self, model: str, usage: Usage, calls: Sequence[CallReady], refusal: str, *, is_rejected: bool
@@ -79,11 +87,14 @@ class GatewayFigures:
             format_figure(f"gateway_{name}_total", text, counter.list_samples(), "counter")
             for name, text, counter in counters
         ]
-        first = self._first_token.list_samples()
+        histograms = (
+            ("request_seconds", "Seconds until all of an answer was sent.", self._durations),
+            ("first_token_seconds", "Seconds until a stream could begin.", self._first_token),
+        )
+        texts += [
+            format_figure(f"gateway_{name}", text, histogram.list_samples(), "histogram")
+            for name, text, histogram in histograms
+        ]
         return "".join(
-            (
-                *texts,
-                format_figure("gateway_first_token_seconds", "Seconds until a stream could begin.", first, "histogram"),
-                format_figure("gateway_open_streams", "Streams that are open.", [Sample(self.open_streams, {})]),
-            )
+            (*texts, format_figure("gateway_open_streams", "Streams that are open.", [Sample(self.open_streams, {})]))
         )

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolspeak.gateway.errors import is_expected, report_error
+from toolspeak.gateway.errors import describe_refusal, is_expected, report_error
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, check_size, is_gemini_request, read_bytes
 from toolspeak.gateway.responses import log, log_failure
@@ -60,8 +60,8 @@ def guarded_route(
     Without `wire`, the form is that of the API whose client sends the request.
     """
 
-    async def endpoint(request: Request) -> Response:
-        request_id = _make_request_id()
+    async def endpoint(request: Request) -> ASGIApp:
+        request_id, reason = _make_request_id(), ""
         start = time.monotonic()
         try:
             is_preflight = request.method == "OPTIONS"
@@ -73,6 +73,7 @@ def guarded_route(
             if not is_expected(error):
                 log_failure(request_id, error)
             response = _error_response(wire or _find_wire(request), report_error(error), request_id)
+            reason = f": {describe_refusal(error)}"
             if isinstance(error, RequestRefused) and error.close:
                 response.headers["connection"] = "close"
         response.headers["x-request-id"] = response.headers["request-id"] = request_id
@@ -81,10 +82,19 @@ def guarded_route(
             response.headers["access-control-expose-headers"] = READABLE_HEADERS
             response.headers["vary"] = "origin"
         took = (time.monotonic() - start) * 1e3
-        log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
-        if (figures := find_figures(request)) is not None:
-            figures.count_request(path, getattr(request.state, "model", ""), response.status_code)
-        return response
+        log.info("%s %s %s %d %.0f ms%s", request_id, request.method, path, response.status_code, took, reason)
+        if (figures := find_figures(request)) is None:
+            return response
+        model = getattr(request.state, "model", "")
+        figures.count_request(path, model, response.status_code)
+
+        async def send_timed(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await response(scope, receive, send)
+            finally:
+                figures.count_duration(path, model, time.monotonic() - start)
+
+        return send_timed
 
     return Route(path, endpoint, methods=[method, "OPTIONS"])
 
@@ -148,7 +158,9 @@ async def answer_unknown_route(request: Request, error: Exception) -> Response:
     report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
     if (figures := find_figures(request)) is not None:
         figures.count_request("", "", report.form.status)
-    return _error_response(_find_wire(request), report, _make_request_id())
+    request_id, shown = _make_request_id(), repr(request.url.path[:80])
+    log.info("%s %s %s %d: %s", request_id, request.method, shown, report.form.status, report.failure)
+    return _error_response(_find_wire(request), report, request_id)
 
 
 def mounted_handler(inner: ASGIApp) -> Handler:

@@ -2,10 +2,12 @@
 
     POST /runs                  start a run
     GET  /runs                  list runs, the newest first
-    GET  /runs/{id}             a run, the calls that wait for an approval, and its outcome when it has ended
+    GET  /runs/{id}             a run, the calls that wait, and its outcome when it has ended
     POST /runs/{id}/approve     answer whether a call may run
     POST /runs/{id}/cancel      end a run early
+    POST /runs/{id}/retry       go on with a run that ended without an answer
     GET  /runs/{id}/events      its events, live, as server-sent events
+    POST /signals/{name}        send a signal to the calls that wait for it
     GET  /metrics               the figures of the store, in the text format of Prometheus, and those of the gateway
 
 Errors have the form of OpenAI's API. What is refused because of the state of a run has the status 409.
@@ -18,6 +20,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing, suppress
+from dataclasses import fields as list_fields
 from typing import Any, cast, get_args
 
 from starlette.requests import ClientDisconnect, Request
@@ -25,8 +28,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from toolspeak.durable import ApprovalRefused, RunEvent, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
-from toolspeak.durable.descriptions import describe_run, describe_waiting, render_metrics
+from toolspeak.durable import (
+    ApprovalRefused,
+    RetryRefused,
+    RunEvent,
+    RunHandle,
+    Runs,
+    RunStatus,
+    RunUnknown,
+    StartRefused,
+)
+from toolspeak.durable.descriptions import describe_run, describe_wait, describe_waiting, render_metrics
 from toolspeak.durable.event_feed import Position
 from toolspeak.durable.runs import MAX_PRIORITY
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
@@ -35,7 +47,7 @@ from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guard
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.values import codec
 from toolspeak.values.errors import StoreUnavailable, ToolspeakError
-from toolspeak.values.events import Limits
+from toolspeak.values.events import Limits, StopReason
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.fields import FieldError, Fields
 from toolspeak.wire.framing import encode_event
@@ -45,9 +57,15 @@ KEEP_ALIVE_SECONDS = 15.0
 MAX_LISTED_RUNS = 1000
 MAX_DEADLINE_SECONDS = 10 * 365 * 86_400.0
 
-START_FIELDS = ("agent", "prompt", "key", "priority", "lane", "deadline", "chat", "limits", "tool_choice", "data")
+START_FIELDS = (
+    *("agent", "prompt", "key", "priority", "lane", "concurrency", "delay", "deadline", "chat"),
+    *("limits", "tool_choice", "data"),
+)
+"""Not `webhook`: whoever may start runs could make the workers send requests into their own network."""
+
 APPROVE_FIELDS = ("call_id", "approved", "by", "digest")
-LIMIT_FIELDS = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
+LIMIT_FIELDS = tuple(each.name for each in list_fields(Limits))
+LIST_NAMES = ("status", "stop", "agent", "chat", "data.NAME", "since", "limit", "before")
 
 
 def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
@@ -64,7 +82,9 @@ def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
         ("/runs/{id}", "GET", handlers.show),
         ("/runs/{id}/approve", "POST", handlers.approve),
         ("/runs/{id}/cancel", "POST", handlers.cancel),
+        ("/runs/{id}/retry", "POST", handlers.retry),
         ("/runs/{id}/events", "GET", handlers.events),
+        ("/signals/{name:path}", "POST", handlers.signal),
         ("/metrics", "GET", handlers.metrics),
     ]
     openai = WIRES["openai"]
@@ -120,7 +140,7 @@ def _explain(handler: Handler) -> Handler:
             return await handler(request, request_id)
         except RunUnknown as error:
             raise RequestRefused("run_unknown", str(error)) from None
-        except (StartRefused, ApprovalRefused) as error:
+        except (StartRefused, ApprovalRefused, RetryRefused) as error:
             raise RequestRefused("run_refused", str(error)) from None
         except StoreUnavailable as error:
             log.warning("%s %s", request_id, error)  # it names the store, which is nothing for a client
@@ -142,17 +162,28 @@ class _RunHandlers:
         return JsonResponse(data, status_code=201 if run.is_new else 200)
 
     async def list(self, request: Request, request_id: str) -> Response:
-        """List runs; `status` (repeatable), `agent`, `chat`, `data.NAME`, `limit` and `before` (a time) choose."""
+        """List runs.
+
+        `status` and `stop` (both repeatable), `agent`, `chat`, `data.NAME`, `limit`, `since` (seconds) and `before` (a
+        time) choose.
+        """
         query = request.query_params
+        for name in query:
+            if name not in LIST_NAMES and not name.startswith("data."):
+                known = ", ".join(LIST_NAMES)
+                raise FieldError(name[:80], f"there is no such parameter; there are {known}", "unknown_parameter")
         statuses = query.getlist("status")
-        if wrong := [each for each in statuses if each not in get_args(RunStatus)]:
-            raise FieldError("status", f"must be one of {', '.join(get_args(RunStatus))}, not {wrong[0][:40]!r}")
+        for name, known in (("status", get_args(RunStatus)), ("stop", get_args(StopReason))):
+            if wrong := [each for each in query.getlist(name) if each not in known]:
+                raise FieldError(name, f"must be one of {', '.join(known)}, not {wrong[0][:40]!r}")
         rows = await self._runs.list(
             statuses=cast("list[RunStatus]", statuses),
             agent=query.get("agent", ""),
             chat=query.get("chat", ""),
+            stop_reasons=query.getlist("stop"),
             data={name[5:]: value for name, value in query.items() if name.startswith("data.")},
             limit=min(round(_read_number(query.get("limit"), "limit", 100)), MAX_LISTED_RUNS),
+            since=_read_number(query["since"], "since", 0) if "since" in query else None,
             before=round(_read_number(query.get("before"), "before", 0) * 1000),
         )
         return JsonResponse({"runs": [describe_run(row) for row in rows]})
@@ -162,6 +193,7 @@ class _RunHandlers:
         run = self._find(request)
         row = await run.row()
         data = {**describe_run(row), "waiting": [describe_waiting(each) for each in await run.waiting()]}
+        data["waits"] = [describe_wait(each) for each in await run.waits()]
         if row.status == "done":
             outcome = await run.outcome(Any)
             data |= {"text": outcome.text, "output": outcome.output, "detail": outcome.detail or None}
@@ -173,17 +205,31 @@ class _RunHandlers:
         approved = fields.value("approved")
         if not isinstance(approved, bool | str) or approved == "":
             raise fields.error("approved", "must be true, false, or a text that says why not")
-        counts = await self._find(request).approve(
+        result = await self._find(request).approve(
             fields.text("call_id"),
             approved,
             by=fields.optional_text("by"),
             digest=fields.optional_text("digest") or None,
         )
-        return JsonResponse({"counts": counts})
+        return JsonResponse({"counts": bool(result), "result": result.state})
 
     async def cancel(self, request: Request, request_id: str) -> Response:
         """End a run early, and say whether this did it."""
         return JsonResponse({"counts": await self._find(request).cancel()})
+
+    async def signal(self, request: Request, request_id: str) -> Response:
+        """Send a signal whose value is the body, and say whether it counts: the first one of a name does."""
+        headers = request.headers
+        is_empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+        value = None if is_empty else await read_body(request, lambda body: body)
+        return JsonResponse({"counts": await self._runs.signal(request.path_params["name"], value)})
+
+    async def retry(self, request: Request, request_id: str) -> Response:
+        """Go on with a run that ended without an answer. Its body may have a `deadline`."""
+        fields = await read_body(request, lambda body: _read_fields(body, ("deadline",)))
+        run = self._find(request)
+        await run.retry(deadline=fields.number("deadline", maximum=MAX_DEADLINE_SECONDS))
+        return JsonResponse(describe_run(await run.row()))
 
     async def events(self, request: Request, request_id: str) -> Response:
         """Send the events after `Last-Event-ID` or, where no header can be set, after `after` in the query.
@@ -223,6 +269,8 @@ def _read_start(body: Any) -> dict[str, Any]:
         "key": fields.optional_text("key"),
         "priority": fields.integer("priority", minimum=-MAX_PRIORITY, maximum=MAX_PRIORITY) or 0,
         "lane": fields.optional_text("lane"),
+        "concurrency": fields.integer("concurrency", minimum=1),
+        "delay": fields.number("delay", maximum=MAX_DEADLINE_SECONDS) or 0.0,
         "deadline": fields.number("deadline", maximum=MAX_DEADLINE_SECONDS),
         "chat": fields.optional_text("chat"),
         **options,

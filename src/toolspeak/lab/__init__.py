@@ -2,10 +2,11 @@
 
     suite ── trials ──► prompts ──► answers ── read and judged ──► results ──► figures
 
-A suite has questions and a judge (`questions.py`, `suites.py`, `judge.py`, `bfcl.py`). A trial is one question in one
-dialect (`trials.py`); where a call is malformed it has a follow-up, as in the loop. Answers come from a model
-(`trial_runner.py`), or were made elsewhere from prompts that were written to a file (`files.py`). `summary.py` counts
-and lays out tables, `plot.py` draws, and `calibration.py` finds the best dialect for a model.
+A suite has questions and a judge (`questions.py`, `suites.py`, `judge.py`, `bfcl.py`); `claims.py` judges the words of
+an answer by the facts in them. A trial is one question in one dialect (`trials.py`); where a call is malformed it has a
+follow-up, as in the loop. Answers come from a model (`trial_runner.py`), or were made elsewhere from prompts that were
+written to a file (`files.py`). `summary.py` counts and lays out tables, `plot.py` draws, and `calibration.py` finds the
+best dialect for a model.
 
 `conformance.py` has the records of spoken calls, and judges what readers give for them; a reader runs in a process of
 its own (`reader_child.py`), so a run ends whatever it does.

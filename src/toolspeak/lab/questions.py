@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from toolspeak.lab.claims import Claims
 from toolspeak.tools import output_text
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -113,6 +114,7 @@ class Question:
         expected: The calls that are right; empty if no tool may be called.
         reply: What a good assistant says where no tool may be called; empty if the suite does not say it. It is an
             example for training, and answers are not compared with it.
+        claims: What an answer in words may and must claim; None if its words are not judged.
     """
 
     id: str
@@ -121,6 +123,7 @@ class Question:
     tools: tuple[ToolSpec, ...]
     expected: tuple[ExpectedCall, ...] = ()
     reply: str = ""
+    claims: Claims | None = None
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Loads suites by name: `quick` (a draw of `field`, in the package), `field`, `field-train`, `bfcl`, or a file.
+"""Loads suites by name: `quick` (a draw of `field`), `field`, `field-train`, `answers`, `bfcl`, or a file.
 
 A file has one object a line. A line with `toolset` names tools that many questions share; every other line is a
 question:
@@ -9,13 +9,16 @@ question:
 
 `tools` is the name of a toolset above, or a list of tools; `messages` may be one text, the message of a user. A
 question that continues a conversation with calls has `turns` in place of `messages` (`parse_turns`). An empty
-`expected` means that no tool may be called; `reply` may say what a good assistant says then. `judge.py` says how values
-are compared; docs/guides/measuring.md describes the whole format.
+`expected` means that no tool may be called; `reply` may say what a good assistant says then, and `claims` what must be
+said (`claims.py`). `judge.py` says how values are compared; docs/guides/measuring.md describes the whole format.
 
 `field` has requests as people write them, over several hundred sets of tools, in the folder `suites/field`, which is
 part of the repository and not of the package. Its questions are split by their set of tools, so that no tool that a
 model was trained on is used to measure it: `field` has the questions to measure with, `field-train` those to train on.
 A set is on the side that the hash of its name says, so a new set never moves another one, and nobody chooses the side.
+
+`answers` has questions whose results are there, judged by what the answer claims; `training/composing/answers.py` wrote
+the file `suites/answers.jsonl`.
 """
 
 import hashlib
@@ -28,6 +31,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolspeak.lab.bfcl import CATEGORIES, load_bfcl
+from toolspeak.lab.claims import parse_claims
 from toolspeak.lab.files import read_rows
 from toolspeak.lab.judge import judge_calls
 from toolspeak.lab.questions import ExpectedCall, Question, Suite, parse_turns
@@ -37,6 +41,8 @@ from toolspeak.values.spec import ToolSpec
 
 FIELD_FOLDER = Path(__file__).parents[3] / "suites" / "field"
 """Where a checkout of the repository has the files of the suite."""
+
+ANSWERS_FILE = FIELD_FOLDER.with_name("answers.jsonl")
 
 
 def is_measured(toolset: str) -> bool:
@@ -61,7 +67,7 @@ def read_field_rows(*, measured: bool, folder: Path = FIELD_FOLDER) -> Iterator[
                 yield where, row
 
 
-QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "turns", "expected", "reply"})
+QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "turns", "expected", "reply", "claims"})
 EXPECTED_KEYS = frozenset({"name", "arguments", "optional", "after", "returns"})
 
 
@@ -69,7 +75,7 @@ def load_suite(name: str, categories: Sequence[str] = ()) -> Suite:
     """Load a suite.
 
     Args:
-        name: `quick`, `field`, `field-train`, `bfcl`, or the path of a file.
+        name: `quick`, `field`, `field-train`, `answers`, `bfcl`, or the path of a file.
         categories: The categories to load; if empty, all (of `bfcl`, those of `CATEGORIES`).
     """
     if name == "bfcl":
@@ -77,12 +83,17 @@ def load_suite(name: str, categories: Sequence[str] = ()) -> Suite:
     if name == "quick":
         with as_file(files("toolspeak.lab") / "quick.jsonl") as path:
             found = read_suite(path, name="quick")
+    elif name == "answers":
+        if not ANSWERS_FILE.is_file():
+            raise UsageError("the suite answers is in the repository of toolspeak and not in the package")
+        found = read_suite(ANSWERS_FILE)
     elif name in ("field", "field-train"):
         found = _build_suite(name, parse_questions(read_field_rows(measured=name == "field")))
     else:
         path = Path(name)
         if not path.is_file():
-            raise UsageError(f"there is no suite {name!r}; write quick, field, bfcl or the path of a file of questions")
+            known = "write quick, field, answers, bfcl or the path of a file of questions"
+            raise UsageError(f"there is no suite {name!r}; {known}")
         found = read_suite(path)
     for category in categories:
         if category not in found.categories:
@@ -109,6 +120,8 @@ def describe_expected(question: Question) -> str:
         json.dumps({"name": each.name, "arguments": each.arguments, "optional": each.optional}, ensure_ascii=False)
         for each in question.expected
     ]
+    if question.claims is not None:
+        lines.append(f"no call, and words such as: {question.reply}")
     return "\n".join(lines) or "no call"
 
 
@@ -157,6 +170,8 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
         raise UsageError(f"{where}: 'reply' is a text")
     if reply and row.get("expected"):
         raise UsageError(f"{where}: a question has a 'reply' only where nothing is 'expected'")
+    if row.get("claims") is not None and row.get("expected"):
+        raise UsageError(f"{where}: a question has 'claims' only where nothing is 'expected'")
     return Question(
         id=row["id"],
         category=row["category"],
@@ -164,6 +179,7 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
         tools=specs,
         expected=expected,
         reply=reply,
+        claims=None if row.get("claims") is None else parse_claims(row["claims"], where),
     )
 
 

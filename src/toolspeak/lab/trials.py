@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolspeak.dialects import MessageContent, Shown, dialect, fold
+from toolspeak.lab.claims import find_false_claim
 from toolspeak.lab.questions import Question, Suite, Verdict
 from toolspeak.loop import AskModel, State, decide, initial_state, reduce
 from toolspeak.turns import TurnReader
@@ -207,6 +208,9 @@ class Trial:
             earlier = replace(self, earlier=self.earlier[:-1]).judge(self.earlier[-1]).series
         calls = tuple(each.call for each in content.calls)
         verdict = self.suite.judge(self.question, (*(call for result in earlier for call in result.calls), *calls))
+        if verdict.right and self.question.claims is not None:
+            why = find_false_claim(content.text, self.question.claims)
+            verdict = Verdict(right=not why, why=why)
         if answer.finish == "error":  # an empty answer would be right where no tool may be called
             verdict = Verdict(right=False, why="the endpoint failed")
         malformed = tuple(each.reason for each in content.malformed)

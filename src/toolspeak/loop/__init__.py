@@ -9,15 +9,28 @@ actions, and a run can be resumed from its facts. It imports `values` and `tools
 Start reading at `decide.py`. To add:
 - a limit: a field of `Limits` (`values/limits.py`); what counts towards it, `state.py` and `reduce.py`; what happens
   when it is reached, `decide.py`. A guard or another rule: `decide.py`, with its sentence in `words.py`
+- what helps a model that is lost: `guidance.py`
 - a sentence to the model: `words.py`. Not there: what is wrong with arguments (`values/validation.py`), how an
   exception looks (`execution/outcome.py`), prompts (`dialects/prompts/`)
 - how a fact changes the state: a function and its line in `_CHANGES` in `reduce.py`; what the state holds: `state.py`
 - what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history` there
-- what the model can read again of it: `recall.py`
+- what the model can read again of it: `recall.py`; what it is shown of a long result, and how it asks for the rest:
+  `big_results.py`
 - what an argument may refer to: `references.py`
 """
 
-from toolspeak.loop.decide import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream, decide
+from toolspeak.loop.decide import (
+    Action,
+    AskApproval,
+    AskModel,
+    CancelTools,
+    Finish,
+    Guide,
+    RunTools,
+    StopStream,
+    Suspend,
+    decide,
+)
 from toolspeak.loop.reduce import fold, reduce
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallKey, CallState, State, Turn, find_words_origin, initial_state
@@ -31,9 +44,11 @@ __all__ = [
     "CallState",
     "CancelTools",
     "Finish",
+    "Guide",
     "RunTools",
     "State",
     "StopStream",
+    "Suspend",
     "Turn",
     "decide",
     "find_references",

@@ -162,7 +162,11 @@ def _shorten_results(message: Message, number: int, *, has_recall: bool) -> Mess
             number += 1
             if is_long_result(part):
                 text, handle = read_result(part), f"result_{number}" if has_recall else ""
-                shown = words.shorten_result(text[:MAX_SHORTENED_CHARS], len(text), handle)
+                head = text[:MAX_SHORTENED_CHARS]
+                is_part = bool(handle) and part.output is not None
+                shown = (
+                    words.offer_rest(f"{head}\n…", handle) if is_part else words.shorten_result(head, len(text), handle)
+                )
                 part = replace(part, content=(Text(text=shown),))
         parts.append(part)
     return replace(message, parts=tuple(parts))

@@ -5,8 +5,9 @@ well, all its calls run: together, alone where a tool must run alone, after an a
 the calls whose results they need. The results go back to the model.
 
 The run ends when the model answers without a call or gives the typed answer, when a limit is reached, when the model
-goes round in a loop, when a message ends badly, and when somebody interrupts the run. A pause is no end: `AskApproval`
-without anybody to ask makes the driver raise `RunPaused`.
+goes round in a loop and does not find out of it with help (`guidance.py`), when a message ends badly, and when somebody
+interrupts the run. A pause is no end: `AskApproval` without anybody to ask makes the driver raise `RunPaused`, and so
+does `Suspend`, when all that is left to do waits.
 
 A call waits for the calls whose results it refers to, and the typed answer for all other calls: the model did not know
 their results when it wrote the answer. A sequential call waits for all calls before it, and all calls after it wait for
@@ -21,9 +22,10 @@ runs, so that asking twice starts nothing twice.
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Literal, TypeAlias
 
+from toolspeak.loop.guidance import describe_loop, find_guidance, find_thought_guidance
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State, has_open_call
-from toolspeak.values.events import AUTO, ENDED_WELL, RunStarted, StopReason, ToolChoice
+from toolspeak.values.events import AUTO, ENDED_WELL, Guided, RunStarted, StopReason, ToolChoice
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
@@ -43,6 +45,11 @@ def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> 
             continue
         spec = state.specs.get(each.key.tool)
         sequential = spec is not None and spec.sequential
+        if each.stage == "suspended":  # it does not run, and calls that must run alone wait for it all the same
+            alone = False
+            if sequential:
+                break
+            continue
         if free <= 0 or (sequential and not alone):
             break
         is_early = is_open and (spec is None or spec.effect != "read")
@@ -151,6 +158,21 @@ class AskApproval:
 
 
 @frozen
+class Guide:
+    """Help a model that is lost on its way. The driver emits the fact."""
+
+    kind: ClassVar[Literal["guide"]] = "guide"
+    fact: Guided
+
+
+@frozen
+class Suspend:
+    """Put the run down: some of its calls wait for a time or a signal, and nothing else can go on before."""
+
+    kind: ClassVar[Literal["suspend"]] = "suspend"
+
+
+@frozen
 class Finish:
     """End the run. The driver emits `RunEnded`."""
 
@@ -159,14 +181,11 @@ class Finish:
     detail: str = ""
 
 
-Action: TypeAlias = AskModel | StopStream | RunTools | CancelTools | AskApproval | Finish
+Action: TypeAlias = AskModel | StopStream | RunTools | CancelTools | AskApproval | Suspend | Guide | Finish
 """What the driver is asked to do."""
 
 MAX_UNMET_DEMANDS = 2
 """How often the model is asked again for a call that it must make."""
-
-MAX_FAILED_TURNS = 3
-"""How many turns in a row may fail, which means that not one call in them could be run."""
 
 STOP_REASONS: dict[str, StopReason] = {
     "cancelled": "cancelled",
@@ -198,15 +217,23 @@ def decide(state: State) -> tuple[Action, ...]:
         return _run_calls(state, run)
     if (finish := _find_end(state, run)) is not None:
         return (finish,)
+    if turn.thought_calls and run.guided and _find_limit(state, run) is None:
+        guided = find_thought_guidance(state)
+        if guided is not None:
+            return (Guide(fact=guided),)
     if state.model_is_next:
-        return (_ask_model(state, run),)
+        guided = find_guidance(state, run) if run.guided and state.may_be_lost else None
+        return (_ask_model(state, run) if guided is None else Guide(fact=guided),)
     if state.empty_messages:
         return (Finish(reason="empty", detail="the model sent neither text nor a call, and was asked twice"),)
     return (Finish(reason="answered"),)
 
 
 def _ask_model(state: State, run: RunStarted) -> AskModel:
-    return AskModel(turn=state.turn.number + 1, choice=state.demand, parallel=run.parallel)
+    choice = state.demand
+    if state.guidance is not None and (guidance := state.next_guidance) is not None and guidance.step == "words":
+        choice = ToolChoice(mode="named", names=(run.output,)) if run.output else ToolChoice(mode="none")
+    return AskModel(turn=state.turn.number + 1, choice=choice, parallel=run.parallel)
 
 
 def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
@@ -223,13 +250,16 @@ def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
 
 
 def _run_calls(state: State, run: RunStarted) -> tuple[Action, ...]:
-    """When the message has ended: run the calls that can start; when they are done, ask for the approvals."""
+    """When the message has ended: run the calls that can start; when they are done or wait, ask for the approvals."""
     if startable := find_startable(state, run.limits, state.turn.calls.values()):
         return (RunTools(calls=tuple(startable)),)
     if state.turn.running_ids:
         return ()
     unapproved = tuple(find_unapproved(state))
-    return (AskApproval(calls=unapproved),) if unapproved else ()
+    if unapproved:
+        return (AskApproval(calls=unapproved),)
+    stages = {each.stage for each in state.turn.calls.values()}
+    return (Suspend(),) if "suspended" in stages and "awaiting_approval" not in stages else ()
 
 
 def _stop_work(state: State) -> tuple[Action, ...]:
@@ -257,18 +287,19 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
         results = (each.result for each in turn.calls.values() if each.key.tool == run.output)
         if any(result is not None and result.ran and result.error is None for result in results):
             return Finish(reason="answered")  # the typed answer was given, and its arguments were accepted
-    if limits.repeats is not None and state.repeat_count > limits.repeats:
-        count = state.repeat_count
-        return Finish(reason="loop", detail=f"the model made the same call {count} times with the same result")
-    if limits.repeats is not None and state.failed_turns > MAX_FAILED_TURNS:
-        return Finish(reason="loop", detail=f"{state.failed_turns} turns in a row made no call that could be run")
+    if (state.may_be_lost or not run.guided) and (detail := describe_loop(state, run)):
+        return Finish(reason="loop", detail=detail)
     if state.unmet_demands > MAX_UNMET_DEMANDS:
         wanted, count = ", ".join(state.demand.names) or "a tool", state.unmet_demands
         return Finish(reason="limit", detail=f"the model did not call {wanted} though asked {count} times")
     if turn.exceeds_call_limit:
         return Finish(reason="limit", detail=f"the run may make {limits.calls} calls, and the model wanted more")
-    if not state.model_is_next:
-        return None
+    return _find_limit(state, run) if state.model_is_next else None
+
+
+def _find_limit(state: State, run: RunStarted) -> Finish | None:
+    """Return the end of the run if a limit keeps it from asking the model once more."""
+    limits, turn = run.limits, state.turn
     if limits.turns is not None and turn.number >= limits.turns:
         return Finish(reason="limit", detail=f"the run may take {limits.turns} turns, and the model is not done")
     used = state.usage.input_tokens + state.usage.output_tokens

@@ -3,8 +3,10 @@
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
+from toolspeak.loop.big_results import Query, cut_piece, read_part
 from toolspeak.loop.compaction import drop_system, list_results, list_rounds, read_result
 from toolspeak.tools import output_text
 from toolspeak.values.codec import encode_argument
@@ -27,7 +29,28 @@ RECALL = ToolSpec(
     },
     effect="read",
 )
-"""The tool as it is offered to a model. A tool of the user's that has its name takes its place."""
+"""The tool as it is offered after a compaction. A tool of the user's that has its name takes its place."""
+
+RECALL_PARTS = replace(
+    RECALL,
+    description=(
+        "Return what is not shown of this conversation, word for word: a round (round_3), a result (result_17), or a "
+        "part of it. Other text is looked for in earlier rounds."
+    ),
+    parameters={
+        **RECALL.parameters,
+        "properties": {
+            **RECALL.parameters["properties"],
+            "lines": {"type": "string", "description": "Lines of a text: 100-150."},
+            "find": {"type": "string", "description": "Only lines or items that contain these words."},
+            "path": {"type": "string", "description": "A place in JSON or a table: $.items[3].name, $[10:20]."},
+            "where": {"type": "string", "description": "Only items like this: price > 10 and city = Oslo."},
+            "head": {"type": "integer", "description": "Only so many items."},
+            "count": {"type": "boolean", "description": "Only the number of items."},
+        },
+    },
+)
+"""The tool as it is offered once only a part of a result is shown. The function is the same."""
 
 HANDLE = re.compile(r"""\s*["']?(round|result)_([0-9]{1,9})["']?\s*""", re.IGNORECASE)
 """The handle of a round or a result, as models write it: also in quotes, and with a capital."""
@@ -39,39 +62,34 @@ SNIPPET_CHARS = 80
 """Characters that a search shows of each round on both sides of what was found."""
 
 
-def read_earlier(history: Sequence[Message], through: int, handle: str, start: int, size: int) -> str:
-    """Return a piece of an earlier round or result, or the rounds that hold some words.
+def read_earlier(history: Sequence[Message], through: int, handle: str, query: Query, size: int) -> str:
+    """Return a part of an earlier round or result, or the rounds that hold some words.
 
     Args:
         history: The whole conversation.
         through: The number of messages in which something is not shown, counted without system messages. Words are
             looked for in these.
         handle: The handle of a round or a result; anything else is looked for.
-        start: The character to begin with.
-        size: The most characters of the piece.
+        query: Which part.
+        size: The most characters of the part.
+
+    Raises:
+        ToolError: There is no such round or result, or no such part of it.
     """
     messages = drop_system(history)
     results, rounds = list_results(messages), list_rounds(messages)
     if named := HANDLE.fullmatch(handle):
         kind, place = named[1].lower(), int(named[2]) - 1
         if kind == "result" and 0 <= place < len(results):
-            return _cut(read_result(results[place]), start, size)
+            result = results[place]
+            return read_part(read_result(result) if result.output is None else result.output, query, size)
         if kind == "round" and 0 <= place < len(rounds):
-            return _cut(write_round(rounds[place], has_recall=True), start, size)
+            return read_part(write_round(rounds[place], has_recall=True), query, size)
     found = _find(_join_lines(handle), list_rounds(messages[:through]))
     if found:
-        return _cut("\n".join(found), start, size)
+        return cut_piece("\n".join(found), query.start, size)
     known = f"round_1 to round_{len(rounds)}" + (f", result_1 to result_{len(results)}" if results else "")
     return f"Nothing is called {handle!r}, and no earlier round contains it. There are: {known}."
-
-
-def _cut(text: str, start: int, size: int) -> str:
-    start = max(start, 0)
-    end = start + size
-    if start and start >= len(text):
-        return f"(it has {len(text):,} characters, so there is nothing at {start:,})"
-    note = f"\n… (characters {start:,} to {end:,} of {len(text):,}; go on with start={end})" if end < len(text) else ""
-    return text[start:end] + note
 
 
 def _find(words: str, rounds: Sequence[tuple[Message, ...]]) -> list[str]:

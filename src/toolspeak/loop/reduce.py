@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from toolspeak.loop import words
-from toolspeak.loop.recall import RECALL
+from toolspeak.loop.big_results import MIN_RESULT_CHARS, find_shown_chars, show_part
+from toolspeak.loop.compaction import list_results
+from toolspeak.loop.guidance import find_larger_model
+from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, has_open_call, make_key, replace_limits
 from toolspeak.tools import output_text
@@ -24,6 +27,7 @@ from toolspeak.values.events import (
     Compacted,
     Fact,
     FinishReason,
+    Guided,
     HandedOver,
     Interrupted,
     NestedFact,
@@ -34,10 +38,13 @@ from toolspeak.values.events import (
     ToolChoice,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    WaitOver,
 )
+from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Message, Refusal, Result, Text, Thinking, ToolResult
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
@@ -61,14 +68,16 @@ def update_demand(demand: ToolChoice, made: list[CallState]) -> ToolChoice:
 
 # One call
 
-MAX_SHOWN_CHARS = 65_536
-"""Characters of a result that a model is shown, where its tool has no limit of its own."""
+DEFAULT_LIMITS = Limits()
 
 
 def add_call(state: State, fact: CallReady) -> None:
     """Add a call that was read, with the result that the same call had in a message that broke off."""
     call = fact.call
     entry = CallState(call.id, make_key(call), call, find_references(call.arguments))
+    if state.guidance is not None and state.withholds(call.name):
+        refuse_calls(state, [entry], words.explain_withheld(call.name), "beyond_limit")
+        return
     if state.reusable_results and (result := state.reusable_results.get(entry.key)):
         own = ToolResult(call_id=call.id, output=result.output, error=result.error, media=result.media)
         entry = set_result(state, entry, own)
@@ -78,7 +87,7 @@ def add_call(state: State, fact: CallReady) -> None:
 def add_malformed_call(state: State, fact: CallMalformed) -> None:
     """Add a call that cannot be understood, with the result that says so."""
     entry = CallState(fact.call_id, CallKey(fact.name or "", fact.raw), None)
-    result = ToolResult(call_id=fact.call_id, error=words.explain_malformed(fact), ran=False)
+    result = ToolResult(call_id=fact.call_id, error=fact.reply, ran=False)
     state.turn.calls[fact.call_id] = set_result(state, entry, result)
 
 
@@ -117,6 +126,10 @@ def finish_call(state: State, result: ToolResult) -> None:
     entry = turn.calls.get(call_id)
     if entry is not None and entry.stage != "done":  # a call has one result: the first
         turn.calls[call_id] = set_result(state, entry, result)
+    _stop_running(turn, call_id)
+
+
+def _stop_running(turn: Turn, call_id: str) -> None:
     turn.running_ids = tuple([each for each in turn.running_ids if each != call_id])
     if turn.abandoned_ids:
         turn.abandoned_ids = tuple([each for each in turn.abandoned_ids if each != call_id])
@@ -124,10 +137,16 @@ def finish_call(state: State, result: ToolResult) -> None:
 
 def set_result(state: State, entry: CallState, result: ToolResult) -> CallState:
     """Return a call with its result, and with the text of the result that the model will see."""
-    spec = state.specs.get(entry.key.tool)
-    limit = (spec.max_output if spec else None) or MAX_SHOWN_CHARS
     text = output_text(result.output) if result.error is None else result.error
-    return entry.end(result, words.truncate(text, limit))
+    spec, limits = state.specs.get(entry.key.tool), DEFAULT_LIMITS if state.run is None else state.run.limits
+    own = None if spec is None else spec.max_output
+    if own is None and limits.result_tokens is None and len(text) <= MIN_RESULT_CHARS:  # most are
+        return entry.end(result, text)
+    limit = own or find_shown_chars(limits, state.turn.context)
+    if len(text) <= limit or spec is RECALL or spec is RECALL_PARTS:
+        return entry.end(result, text)
+    whole = result.output if result.error is None else text
+    return entry.end(result, words.truncate(text, limit) if own else show_part(whole, text, limit), is_part=True)
 
 
 def refuse_calls(state: State, calls: Iterable[CallState], text: str, reason: Refusal = "not_allowed") -> None:
@@ -166,6 +185,8 @@ def _start_run(state: State, fact: RunStarted) -> None:
     state.demand = drop_empty_demand(fact.choice)
     if fact.compacted is not None:
         _set_compaction(state, fact.compacted)
+    if _has_part(fact.messages):
+        state.specs = _offer_recall(state.specs, RECALL_PARTS)
 
 
 def _end_run(state: State, fact: RunEnded) -> None:
@@ -192,24 +213,38 @@ def _compact(state: State, fact: Compacted) -> None:
 
 def _set_compaction(state: State, compacted: Compacted) -> None:
     """Show the model less of the conversation, and offer it the tool that returns the rest."""
-    state.compacted, state.specs = compacted, _offer_recall(state.specs)
+    state.compacted, state.specs = compacted, _offer_recall(state.specs, RECALL)
 
 
-def _offer_recall(specs: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
-    """Return the tools with `recall`, unless one of them has its name."""
-    return {**specs, RECALL.name: specs.get(RECALL.name, RECALL)}
+def _offer_recall(specs: Mapping[str, ToolSpec], recall: ToolSpec) -> Mapping[str, ToolSpec]:
+    """Return the tools with `recall`, unless one of them has its name. It keeps what it can do."""
+    known = specs.get(recall.name)
+    return {**specs, recall.name: recall} if known is None or known is RECALL else specs
+
+
+def _has_part(messages: Iterable[Message]) -> bool:
+    """Whether only a part of a result is shown."""
+    for message in messages:
+        if message.role == "tool":
+            for part in message.parts:
+                if isinstance(part, Result) and part.output is not None:
+                    return True
+    return False
 
 
 # The beginning of a message
 
 
 def _start_turn(state: State, fact: TurnStarted) -> None:
+    if state.guidance is None or (guided := state.next_guidance) is None or not guided.model:
+        state.base_model = fact.model
     state.turn = Turn(
         number=fact.turn,
         is_open=True,
         history_start=len(state.history),
         abandoned_ids=state.turn.abandoned_ids,
         in_text=fact.in_text,
+        context=fact.context,
     )
     state.model_is_next = False
 
@@ -249,6 +284,38 @@ def _take_result(state: State, fact: ToolFinished) -> None:
     _close_turn(state)
 
 
+# Waits
+
+
+def _suspend_call(state: State, fact: ToolSuspended) -> None:
+    """Let a call wait: it no longer runs. If the run was stopped meanwhile, the call ends."""
+    turn, entry = state.turn, state.turn.calls.get(fact.call_id)
+    _stop_running(turn, fact.call_id)
+    if entry is not None and entry.stage == "running":
+        turn.calls[entry.id] = entry.move_to("suspended")._replace(in_doubt=False)
+    if state.interruption is not None or not (turn.is_open or turn.finish in ENDED_WELL):
+        _stop_waits(state)
+        _close_turn(state)
+
+
+def _end_wait(state: State, fact: WaitOver) -> None:
+    """Let a call start again with one more wait that is over. It is counted again when it starts."""
+    entry = state.turn.calls.get(fact.call_id)
+    if entry is None or entry.stage != "suspended" or fact.number != len(entry.waits) + 1:
+        return  # it belongs to a call of a message that was discarded
+    again = entry.move_to(_find_restart_stage(state, entry))
+    state.turn.calls[entry.id] = again._replace(waits=(*entry.waits, fact))
+    state.started_calls -= 1
+
+
+def _stop_waits(state: State) -> None:
+    """Give each call that waits, or was to go on after a wait, the result that the run was stopped."""
+    for each in state.turn.calls.values():
+        if each.stage == "suspended" or (each.waits and each.stage in _NOT_STARTED):
+            stopped = ToolResult(call_id=each.id, error=words.WAIT_STOPPED)
+            state.turn.calls[each.id] = set_result(state, each, stopped)
+
+
 # The end of a message
 
 
@@ -262,7 +329,7 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     turn, message = state.turn, fact.message
     if message.parts:
         state.history += (message,)
-    turn.is_open, turn.finish = False, fact.finish
+    turn.is_open, turn.finish, turn.thought_calls = False, fact.finish, fact.thought_calls
     if len(turn.calls) > 1:  # an API may complete a later call before an earlier one
         order = [call.id for call in message.calls if call.id in turn.calls]
         turn.calls = {call_id: turn.calls[call_id] for call_id in (*order, *turn.calls)}
@@ -271,6 +338,7 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
     if fact.finish not in ENDED_WELL:
         refuse_calls(state, waiting, _explain_bad_end(fact.finish))
+        _stop_waits(state)
         return
     if state.demand.mode == "none":
         refuse_calls(state, waiting, words.NO_TOOLS_NOW)
@@ -286,6 +354,7 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     state.empty_messages = 0 if _has_content(message) else state.empty_messages + 1
     if not turn.calls:
         _end_answer(state)
+        state.may_be_lost = state.unmet_demands > 1 or state.empty_messages > 1
 
 
 def _add_usage(state: State, fact: TurnEnded | Compacted) -> None:
@@ -315,8 +384,23 @@ def _end_answer(state: State) -> None:
     elif output := state.run.output if state.run else None:
         state.demand = ToolChoice(mode="named", names=(output,))
         _ask_again(state, words.demand_output(output))
-    elif 0 < state.empty_messages <= MAX_EMPTY_MESSAGES:
+    elif 0 < state.empty_messages <= MAX_EMPTY_MESSAGES + (find_larger_model(state, "missing") != ""):
         _ask_again(state, words.EMPTY_MESSAGE)
+
+
+def _guide(state: State, fact: Guided) -> None:
+    """Tell a model that is lost what the fact says: after the results of its calls, or after a message without any."""
+    state.guidance, state.guided_turn, state.model_is_next = fact, state.turn.number, True
+    state.asked_for_words = state.asked_for_words or fact.step == "words"
+    state.told_of_thought = state.told_of_thought or fact.cause == "thought"
+    if fact.note is None:
+        return
+    last = state.history[-1]
+    if last.role == "assistant":
+        state.history += (Message(role="user", parts=(fact.note,)),)
+    else:
+        between = (Text(text="\n", origin=Origin.PROGRAM),) if last.role == "user" else ()
+        state.history = (*state.history[:-1], dataclasses.replace(last, parts=(*last.parts, *between, fact.note)))
 
 
 def _ask_again(state: State, note: str) -> None:
@@ -339,8 +423,12 @@ def _close_turn(state: State) -> None:
         return
     calls = turn.calls.values()
     state.finished_calls += tuple(calls)
+    if [each for each in calls if each.is_part]:
+        state.specs = _offer_recall(state.specs, RECALL_PARTS)
     if turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, the whole message is discarded
-        state.history += (Message(role="tool", parts=tuple(_build_result(state, each) for each in calls)),)
+        state.history += (
+            Message(role="tool", parts=tuple(_build_result(state, *each) for each in enumerate(calls, 1))),
+        )
         return
     ran = [each for each in calls if _has_run(each)]
     # A call is counted with its result, once a turn however often it stands in the message.
@@ -349,9 +437,17 @@ def _close_turn(state: State) -> None:
         key = (each.key, each.shown_text)
         counts[key] = state.repeat_counts.get(key, 0) + 1
     highest = max(counts.values())
-    parts: list[Result | Text] = [_build_result(state, each) for each in calls]
-    if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
-        repeated = dict.fromkeys(key.tool for (key, _), count in counts.items() if count >= run.limits.repeats)
+    parts: list[Result | Text] = [_build_result(state, place, each) for place, each in enumerate(calls, 1)]
+    repeats = None if run is None else run.limits.repeats
+    if (
+        state.guidance is not None
+        and repeats is not None
+        and not ran
+        and any(state.withholds(key.tool) for key, _ in counts)
+    ):
+        highest = max(highest, repeats + 1)  # it made the call once more, though it is not run
+    elif run is not None and not run.guided and repeats is not None and highest >= repeats:
+        repeated = dict.fromkeys(key.tool for (key, _), count in counts.items() if count >= repeats)
         parts.append(Text(text=words.warn_of_repetition(list(repeated), highest)))
     state.history += (Message(role="tool", parts=tuple(parts)),)
     state.model_is_next = state.interruption is None
@@ -360,6 +456,7 @@ def _close_turn(state: State) -> None:
     state.repeat_count = highest
     state.unmet_demands = 0 if ran else state.unmet_demands
     state.failed_turns = 0 if ran else state.failed_turns + 1
+    state.may_be_lost = highest > 1 or state.failed_turns > 1
     if state.successor is not None:
         _hand_over(state, state.successor)
 
@@ -391,10 +488,12 @@ def _hand_over(state: State, fact: HandedOver) -> None:
         tools=fact.tools,
         tool_budget=fact.tool_budget,
         search_tools=fact.search_tools,
+        escalation=fact.escalation,
     )
     specs = {spec.name: spec for spec in fact.tools}
     state.earlier_specs += tuple(spec for name, spec in state.specs.items() if specs.get(name) != spec)
-    state.specs = specs if state.compacted is None else _offer_recall(specs)
+    recall = RECALL_PARTS if _has_part(state.history) else None if state.compacted is None else RECALL
+    state.specs = specs if recall is None else _offer_recall(specs, recall)
     state.demand, state.speaker = drop_empty_demand(fact.choice), fact
 
 
@@ -402,9 +501,13 @@ def _has_run(entry: CallState) -> bool:
     return entry.result is not None and entry.result.ran
 
 
-def _build_result(state: State, entry: CallState) -> Result:
+def _build_result(state: State, place: int, entry: CallState) -> Result:
+    """Return the result of a call as the model sees it, the `place`-th of its turn."""
     result, spec = entry.result or ToolResult(call_id=entry.id), state.specs.get(entry.key.tool)
-    content: tuple[Text | Media, ...] = (Text(text=entry.shown_text),)
+    text = entry.shown_text
+    if entry.is_part and state.has_recall:
+        text = words.offer_rest(text, f"result_{len(list_results(state.history)) + place}")
+    content: tuple[Text | Media, ...] = (Text(text=text),)
     if result.media:
         content = result.media if result.output is None else (*content, *result.media)
     return Result(
@@ -413,6 +516,7 @@ def _build_result(state: State, entry: CallState) -> Result:
         is_error=result.error is not None,
         reason=result.reason,
         origin=Origin.OWN_RESULT if spec is not None and spec.own_results else None,
+        output=(result.output if result.error is None else result.error) if entry.is_part else None,
     )
 
 
@@ -422,6 +526,7 @@ def _build_result(state: State, entry: CallState) -> Result:
 def _interrupt(state: State, fact: Interrupted) -> None:
     state.interruption, state.model_is_next = fact, False
     if not state.turn.is_open:  # else the message is ended first, with the parts that have arrived
+        _stop_waits(state)
         waiting = [each for each in state.turn.calls.values() if each.stage in _NOT_STARTED]
         refuse_calls(state, waiting, words.RUN_STOPPED)
         _close_turn(state)
@@ -467,7 +572,7 @@ def _discard_message(state: State) -> None:
     found = {key: result for key, result in results if state.interruption is None or not result.error}
     state.reusable_results = reusable = {**state.reusable_results, **found}
     state.started_calls -= sum(
-        each.key not in reusable and (each.stage == "running" or _has_run(each)) for each in calls
+        each.key not in reusable and (each.stage in ("running", "suspended") or _has_run(each)) for each in calls
     )
     state.turn = Turn(number=turn.number - 1, history_start=turn.history_start)
     state.history = state.history[: turn.history_start]
@@ -476,15 +581,24 @@ def _discard_message(state: State) -> None:
 
 
 def _revive_call(state: State, entry: CallState) -> CallState:
-    """Return a call as another process finds it: to be run again if it may be repeated, else with unknown outcome."""
+    """Return a call as another process finds it: to be run again if it may be repeated, else with unknown outcome.
+
+    A call that must not be repeated is run again if its tool can find out whether it has taken effect.
+    """
     if entry.stage == "awaiting_approval":
         return entry.move_to("waiting")
     if entry.stage != "running":
         return entry
     spec = state.specs.get(entry.key.tool)
-    if spec is not None and spec.effect != "once":
-        return entry.move_to("approved" if spec.approve or entry.is_quoted else "waiting")
+    if spec is not None and (spec.effect != "once" or spec.reconcile):
+        return entry.move_to(_find_restart_stage(state, entry))._replace(in_doubt=spec.effect == "once")
     return set_result(state, entry, ToolResult(call_id=entry.id, error=words.EFFECT_UNKNOWN))
+
+
+def _find_restart_stage(state: State, entry: CallState) -> Stage:
+    """Return the stage in which a call that was started before can start again: its approval still counts."""
+    spec = state.specs.get(entry.key.tool)
+    return "approved" if entry.is_quoted or (spec is not None and spec.approve) else "waiting"
 
 
 _CHANGES: dict[type[Any], Callable[[State, Any], None]] = {
@@ -497,9 +611,12 @@ _CHANGES: dict[type[Any], Callable[[State, Any], None]] = {
     CallMalformed: add_malformed_call,
     SaidInThought: _abandon_calls,
     TurnEnded: _end_turn,
+    Guided: _guide,
     ApprovalNeeded: _await_approval,
     ApprovalGiven: _take_approval,
     ToolStarted: start_call,
+    ToolSuspended: _suspend_call,
+    WaitOver: _end_wait,
     ToolFinished: _take_result,
     Interrupted: _interrupt,
     RunResumed: _resume,

@@ -12,24 +12,26 @@ from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolspeak.loop.compaction import show_history
-from toolspeak.loop.recall import RECALL
+from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.values.events import (
     AUTO,
     Compacted,
     FinishReason,
+    Guided,
     HandedOver,
     Interrupted,
     RunEnded,
     RunStarted,
     ToolChoice,
     Usage,
+    WaitOver,
 )
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message, ToolCall, ToolResult, holds_foreign
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec, list_foreign_texts
 
-Stage: TypeAlias = Literal["waiting", "awaiting_approval", "approved", "running", "done"]
+Stage: TypeAlias = Literal["waiting", "awaiting_approval", "approved", "running", "suspended", "done"]
 
 
 class CallKey(NamedTuple):
@@ -51,6 +53,9 @@ class CallState(NamedTuple):
         result: The result, once there is one.
         shown_text: The result as the model will see it.
         is_quoted: Whether the call is a quotation, so that it needs an approval whatever its tool is.
+        in_doubt: Whether the call was cut off once, so that it must be found out first if it has taken effect.
+        waits: The waits of its function that are over. When the function is called again, they return at once.
+        is_part: Whether `shown_text` is only a part of the result.
     """
 
     id: str
@@ -61,16 +66,19 @@ class CallState(NamedTuple):
     result: ToolResult | None = None
     shown_text: str = ""
     is_quoted: bool = False
+    in_doubt: bool = False
+    waits: tuple[WaitOver, ...] = ()
+    is_part: bool = False
 
     def move_to(self, stage: Stage) -> "CallState":
         """Return the call when it has come to another stage."""
-        return CallState(
-            self.id, self.key, self.call, self.depends_on, stage, self.result, self.shown_text, self.is_quoted
-        )
+        more = self.shown_text, self.is_quoted, self.in_doubt, self.waits
+        return CallState(self.id, self.key, self.call, self.depends_on, stage, self.result, *more)
 
-    def end(self, result: ToolResult, shown_text: str) -> "CallState":
+    def end(self, result: ToolResult, shown_text: str, *, is_part: bool = False) -> "CallState":
         """Return the call with its result."""
-        return CallState(self.id, self.key, self.call, self.depends_on, "done", result, shown_text, self.is_quoted)
+        key, call, depends_on, quoted = self.key, self.call, self.depends_on, self.is_quoted
+        return CallState(self.id, key, call, depends_on, "done", result, shown_text, quoted, is_part=is_part)
 
 
 @dataclass(slots=True)
@@ -87,6 +95,8 @@ class Turn:
         finish: How the message ended.
         exceeds_call_limit: Whether the message has more calls than the run may still make.
         in_text: Whether calls are written in the text of the message; None stands for what `RunStarted` says.
+        context: The context of the model, where it has a limit of its own.
+        thought_calls: The calls in the reasoning of the message, if it has no other.
     """
 
     number: int = 0
@@ -98,6 +108,8 @@ class Turn:
     finish: FinishReason = "stop"
     exceeds_call_limit: bool = False
     in_text: bool | None = None
+    context: int | None = None
+    thought_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,6 +139,12 @@ class State:
         speaker: The agent that speaks now; None for the one that began the run.
         compacted: What the model is still shown of the history; None if it is shown the whole.
         earlier_specs: The tools of agents that have handed over. Their descriptions were shown in this conversation.
+        may_be_lost: Whether anything was in vain twice: a call with its result, the calls of a message, or a demand.
+        guidance: How the model was helped on its way last.
+        guided_turn: The number of the turn after which that was; the next turn is the one that is guided.
+        asked_for_words: Whether the model was asked for an answer without calls, since it was lost.
+        told_of_thought: Whether the model was told that calls in its reasoning are not made.
+        base_model: The name of the model that was asked last, but for those that were asked since it was lost.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -151,6 +169,12 @@ class State:
     speaker: HandedOver | None = None
     compacted: Compacted | None = None
     earlier_specs: tuple[ToolSpec, ...] = ()
+    may_be_lost: bool = False
+    guidance: Guided | None = None
+    guided_turn: int = -1
+    asked_for_words: bool = False
+    told_of_thought: bool = False
+    base_model: str = ""
 
     @property
     def run_id(self) -> str:
@@ -163,9 +187,23 @@ class State:
         return show_history(self.history, self.compacted, has_recall=self.has_recall)
 
     @property
+    def next_guidance(self) -> Guided | None:
+        """How the model was helped on its way after its latest message; None if it was not."""
+        return self.guidance if self.guided_turn == self.turn.number else None
+
+    def withholds(self, tool: str) -> bool:
+        """Whether calls of a tool are not run in the message that is arriving, or that has arrived last."""
+        guidance = self.guidance
+        if guidance is None or self.guided_turn + 1 != self.turn.number:
+            return False
+        if guidance.step == "words":
+            return self.run is None or tool != self.run.output
+        return guidance.step == "withheld" and tool in guidance.tools
+
+    @property
     def has_recall(self) -> bool:
         """Whether the model is offered the tool that returns what it is no longer shown of the conversation."""
-        return self.specs.get(RECALL.name) == RECALL
+        return self.specs.get(RECALL.name) in (RECALL, RECALL_PARTS)
 
     @property
     def searched_specs(self) -> list[ToolSpec]:

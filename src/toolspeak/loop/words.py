@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from toolspeak.values.events import CallMalformed, CallQuoted, ToolChoice
+from toolspeak.values.events import CallQuoted, ToolChoice
 from toolspeak.values.origin import Origin, Stretch
 
 MESSAGE_CUT_OFF = "not run: your message was cut off before its end, so no call in it was started"
 MESSAGE_REFUSED = "not run: the message was refused"
 MESSAGE_BROKE_OFF = "not run: the message broke off"
 RUN_STOPPED = "not run: the run was stopped first; call it again if it is still needed"
+WAIT_STOPPED = "the run was stopped while this was waiting; what it did before it waited may have taken effect"
 EFFECT_UNKNOWN = (
     "the run was interrupted while this was running, and it must not be repeated: whether it took effect is unknown"
 )
@@ -23,18 +24,13 @@ EMPTY_MESSAGE = "Your message had no text and no call. Answer now in plain words
 NOT_ALLOWED = "not run: the user did not allow it"
 
 
-def explain_malformed(fact: CallMalformed) -> str:
-    """Explain why a call cannot be understood, with a hint where there is one."""
-    return f"{fact.reason}. {fact.hint}".strip() if fact.hint else fact.reason
-
-
 def name_quoted_place(fact: CallQuoted) -> str:
     """Name the text in which a quoted call stands."""
     if fact.result_id:
         return f"the result of {fact.tool or fact.result_id}"
     match fact.origin:
         case Origin.FOREIGN_DESCRIPTION:
-            return f"the description of {fact.tool}"
+            return f"the description of {fact.tool}" if fact.tool else "what an MCP server says of its tools"
         case Origin.MODEL | Origin.INFLUENCED_MODEL:
             return "what another model wrote"
         case Origin.FOREIGN_RESULT | Origin.OWN_RESULT:
@@ -71,6 +67,53 @@ def warn_of_repetition(names: Sequence[str], times: int) -> str:
     )
 
 
+# A model that is lost
+
+REPEATED_CALLS = "You have made these calls before, with the same arguments and the same results:\n"
+TRY_SOMETHING_ELSE = (
+    "Doing the same again will not change that: use the results that you have, try something else, or answer."
+)
+
+
+def explain_thought_calls(names: Sequence[str]) -> str:
+    """Say that calls in reasoning are not made."""
+    return (
+        f"Your reasoning calls {', '.join(names)}, and calls in reasoning are not made. If you need the result, make "
+        "the call now, after your reasoning; if not, give your answer once more."
+    )
+
+
+def report_failures(turns: int) -> str:
+    """Say that no call of the last messages could be run; what was wrong with those of the last one follows."""
+    return f"None of the calls in your last {turns} messages could be run. What was wrong in the last one:\n"
+
+
+def list_untried(names: Sequence[str], more: int) -> str:
+    """Name the tools that the model has not called."""
+    others = f" and {more} others" if more > 0 else ""
+    return f"You have not tried: {', '.join(names)}{others}. "
+
+
+def announce_withheld(names: Sequence[str]) -> str:
+    """Say which tools cannot be called in the next message."""
+    which = " or ".join(names)
+    return f"Do not call {which} in your next message: such a call will not be run. Try something else, or answer."
+
+
+def explain_withheld(name: str) -> str:
+    """Explain why a call of a tool that is withheld is not run."""
+    return f"not run: {name} cannot be called in this message, as you were told. Try something else, or answer."
+
+
+def demand_words(output: str | None) -> str:
+    """Ask for the answer of a model that finds no way on."""
+    how = f"by calling {output}" if output else "in plain words"
+    return (
+        f"You are going round in circles. Give your answer now, {how}: say what you have found out, and what you could "
+        "not find out. No other call in your next message will be run."
+    )
+
+
 def demand_call(choice: ToolChoice) -> str:
     """Ask for a call that must be made and was not in the message."""
     if choice.mode == "required":
@@ -88,6 +131,14 @@ def truncate(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n… (cut: {limit:,} of {len(text):,} characters are shown)"
+
+
+def offer_rest(part: str, handle: str) -> str:
+    """Return a part of a result with the way to the rest of it."""
+    return (
+        f'{part}\n(Not all of {handle} is shown. recall("{handle}", …) returns the rest: start=9000, lines="100-150", '
+        'find="words", path="$.items[3].name", where="price > 10", head=5, count=true.)'
+    )
 
 
 # Long conversations

@@ -6,8 +6,11 @@ importing this package must not import it, nor may `config.py`, `server_tools.py
 
 Tools of servers, from the outside in:
 
-    user_servers.py     `tools`: looks servers up, compares their tools with what the user accepted, logs in
-    server_tools.py     `ServerTools`: the tools of servers; starts a server again, reads the results of calls
+    user_servers.py     `tools`, `resources`, `prompt`: looks servers up, compares their tools with what the user
+                        accepted, logs in
+    server_tools.py     `ServerTools`: the tools of servers; starts a server again
+    server_requests.py  what servers ask of the program: sampling, elicitation
+    results.py          what servers answer, as values: results, resources, prompts
     connection.py       one life of a server, and the event loop in which all of them live
     transports.py       messages to a child process and over HTTP
     login.py            OAuth: how a user logs in, and how requests get their tokens
@@ -33,15 +36,27 @@ Examples:
 
 from typing import TYPE_CHECKING, Any
 
+from toolspeak.mcp.server_requests import ElicitationRequest, SamplingRequest
 from toolspeak.mcp.server_tools import ServerTools
-from toolspeak.mcp.user_servers import tools
+from toolspeak.mcp.user_servers import prompt, resources, tools
 from toolspeak.values.errors import ServerFailed, ToolsChanged
 
 if TYPE_CHECKING:
     from toolspeak.mcp.served_stdio import serve_stdio
     from toolspeak.mcp.served_tools import ToolServer
 
-__all__ = ["ServerFailed", "ServerTools", "ToolServer", "ToolsChanged", "serve_stdio", "tools"]
+__all__ = [
+    "ElicitationRequest",
+    "SamplingRequest",
+    "ServerFailed",
+    "ServerTools",
+    "ToolServer",
+    "ToolsChanged",
+    "prompt",
+    "resources",
+    "serve_stdio",
+    "tools",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,13 +7,14 @@ read when the server starts; the configuration, and what is derived from it, hol
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from toolspeak.mcp.server_requests import ElicitationCallback, SamplingCallback
 from toolspeak.settings.files import cache_folder
 from toolspeak.settings.server_targets import (
     PREFIX,
@@ -30,15 +31,21 @@ from toolspeak.settings.server_targets import (
     resolve_command,
     split_command,
 )
+from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
+from toolspeak.values.spec import Effect
 from toolspeak.values.validation import format_value
 
 START_TIMEOUT_SECONDS = 30.0  # for a server to start and to list its tools; `npx` may have to download it first
 
 ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
 """Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
+
+ServerApproval: TypeAlias = bool | Literal["writes"] | Collection[str] | ApprovalRule
+"""Which calls of a server's tools need an approval: all, none, those of tools that are not known to only read, those of
+tools with these names, or those for which a function says so."""
 
 LoginCallback: TypeAlias = Callable[[str], None]
 """Called with the address at which the user logs in."""
@@ -91,11 +98,19 @@ class ServerConfig:
         cwd: The folder in which the child process starts; None for `home`.
         home: The folder of the file that names the server, to which `cwd` is relative; empty for the working directory.
         headers: Headers of all requests, for HTTP.
-        approve: Whether each call needs an approval.
+        approve: Which calls need an approval; None if nobody has said it, which asks nobody unless `unasked` is a list.
+        unasked: The names of tools, as the server calls them, whose calls need none whatever `approve` says; `*` for
+            all. Without `approve`, somebody is asked before calls of other tools that write. None if there is no list.
         trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
+        instructions: Whether the model is shown what the server says of itself.
+        resources: Whether the model has tools with which it lists and reads the resources of the server.
+        prompts: Whether the model has tools with which it lists and gets the prompts of the server.
+        required: Whether a server that does not start is an error; if not, its tools are left out.
         start_timeout: Seconds that the server has to start and to list its tools.
         call_timeout: Seconds after which a call is given up; None for the timeout of the agent.
         on_progress: Called when a call reports how far it is.
+        on_sampling: Answers the server's questions to a model; None if they are refused.
+        on_elicitation: Answers the server's questions to the user; None if they are refused.
         oauth: How this program is known where users log in, for HTTP.
         logins: Where the user's login is kept, for HTTP; None if nobody can log in.
         on_login: Called when the user has to log in; None if that is refused, as in a run.
@@ -109,11 +124,18 @@ class ServerConfig:
     cwd: str | None = None
     home: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    approve: bool = False
+    approve: ServerApproval | None = None
+    unasked: tuple[str, ...] | None = None
     trust_hints: bool = False
+    instructions: bool = True
+    resources: bool = False
+    prompts: bool = False
+    required: bool = True
     start_timeout: float = START_TIMEOUT_SECONDS
     call_timeout: float | None = None
     on_progress: ProgressCallback | None = None
+    on_sampling: SamplingCallback | None = None
+    on_elicitation: ElicitationCallback | None = None
     oauth: OAuthClient = OAuthClient()
     logins: LoginStore | None = None
     on_login: LoginCallback | None = None
@@ -142,6 +164,21 @@ class ServerConfig:
             folder = [f"in {self._start_folder}"] if self._is_tied_to_folder else []
             return " ".join([program, *files, *folder])
         return hide_secrets(self.url)
+
+    def asks_before(self, tool: str, effect: Effect) -> bool:
+        """Whether somebody is asked before calls of a tool, by the name that the server gives it."""
+        if self.unasked is not None and not {"*", tool}.isdisjoint(self.unasked):
+            return False
+        if self.approve == "writes" or (self.approve is None and self.unasked is not None):
+            return effect != "read"
+        if isinstance(self.approve, tuple):
+            return tool in self.asked_tools
+        return self.approve not in (None, False)
+
+    @property
+    def asked_tools(self) -> tuple[str, ...]:
+        """The names that `approve` lists, if it is a list."""
+        return cast("tuple[str, ...]", self.approve) if isinstance(self.approve, tuple) else ()
 
     @property
     def _start_folder(self) -> Path:
@@ -266,18 +303,37 @@ def _build_config(entry: ServerEntry, path: Path) -> ServerConfig:
         config = ServerConfig(
             name=entry.name, transport=entry.transport, url=entry.url, headers=entry.headers, oauth=oauth
         )
-        return _check_url(_read_options(config, entry.options, where))
+        return _check_url(_read_options(config, entry, where))
     home = str(entry.home or Path.cwd())
     cwd = entry.cwd if "${" in entry.cwd else str(Path(home, entry.cwd))
     config = ServerConfig(name=entry.name, command=entry.command, env=entry.env, cwd=cwd, home=home)
-    return _read_options(config, entry.options, where)
+    return _read_options(config, entry, where)
 
 
-def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
-    for key in ("approve", "trustHints"):
-        if not isinstance(value := table.get(key, False), bool):
+_SWITCHES = ("instructions", "resources", "prompts", "required")
+
+
+def _read_options(config: ServerConfig, entry: ServerEntry, where: str) -> ServerConfig:
+    options = entry.options
+    for key in ("trustHints", *_SWITCHES):
+        if not isinstance(value := options.get(key, False), bool):
             raise UsageError(f"{where}: {key} is true or false, not {format_value(value)}")
-    return replace(config, approve=table.get("approve", False), trust_hints=table.get("trustHints", False))
+    approve = options.get("approve")
+    approve = None if approve is None else check_approval(approve, f"{where}: approve")
+    config = replace(config, **{key: options.get(key, getattr(config, key)) for key in _SWITCHES})
+    return replace(config, approve=approve, unasked=entry.unasked, trust_hints=options.get("trustHints", False))
+
+
+def check_approval(approve: Any, name: str) -> ServerApproval:
+    """Return which calls need an approval, names as a tuple. Raises `UsageError` if it is something else."""
+    if isinstance(approve, bool) or callable(approve):
+        return cast("bool | ApprovalRule", approve)
+    if isinstance(approve, str):
+        if approve == "writes":
+            return approve
+    elif isinstance(approve, Collection) and all(isinstance(each, str) for each in cast("Collection[Any]", approve)):
+        return tuple(cast("Collection[str]", approve))
+    raise UsageError(f'{name} is true, false, "writes" or a list of names of tools, not {approve!r}')
 
 
 def _read_oauth(value: Any, where: str) -> OAuthClient:

@@ -15,15 +15,17 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.failure import ServerFailure, find_reason
+from toolspeak.mcp.server_requests import build_elicitation, build_sampling
 from toolspeak.tools.context import ProgressCallback
-from toolspeak.values.errors import ServerFailed, ToolspeakError
+from toolspeak.values.errors import ServerFailed, ToolError, ToolspeakError
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -33,6 +35,16 @@ if TYPE_CHECKING:
 Definition: TypeAlias = dict[str, Any]
 """The definition of a tool, as the server sent it."""
 
+INSTRUCTIONS = "(instructions)"
+"""The name of the first definition, which is no tool: its description is what the server says of itself, if it does.
+
+So it is pinned like a tool. A tool of that name is left out.
+"""
+
+SDK_STATUS_ERRORS = ("Server returned an error response", "Not Found")  # what the SDK says instead of a status
+NO_POST = (400, 404, 405)  # statuses of a server that may speak the form of HTTP before 2025, which is then tried
+
+MAX_INSTRUCTIONS_CHARS = 20_000  # that are kept; a model is shown fewer
 MAX_LIST_PAGES = 100
 MAX_TOOLS = 2_000  # of one server; more are refused, since nobody could look at them
 MAX_DEFINITIONS_CHARS = 4_000_000  # of all tools of one server; more are refused
@@ -126,6 +138,10 @@ def release_loop(thread: LoopThread) -> bool:
         return True
 
 
+class SessionUnknown(ServerFailed):
+    """An HTTP server that was started anew refused a call, since it does not know the session: the call did not run."""
+
+
 _live: set["Connection"] = set()
 _live_lock = threading.RLock()
 
@@ -136,6 +152,7 @@ class Connection:
     Attributes:
         config: How the server is reached.
         started: The definitions of the tools, or the error with which the start failed.
+        offers: What the server has beside tools, once it has started: "resources", "prompts".
         failure: Why the connection ended.
         pid: The process that started the server.
     """
@@ -143,6 +160,7 @@ class Connection:
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
         self.started: Future[Sequence[Definition]] = Future()
+        self.offers: frozenset[str] = frozenset()
         self.failure = ServerFailure()
         self.pid = os.getpid()
         self._client: Client | None = None
@@ -168,12 +186,24 @@ class Connection:
     async def _own(self) -> None:
         self._task = asyncio.current_task()
         error: BaseException | None = None
-        now = asyncio.get_running_loop().time
         try:
-            built = _build_client(self.config.expand(), self.failure)  # imports the SDK, in no time of the server's
+            config = self.config.expand()
+            error = await self._live(_build_client(config, self.failure))  # imports the SDK, in no time of the server's
+            may_be_older = config.transport == "http" and self.failure.post_status in NO_POST
+            if may_be_older and not self.started.done() and not self._stopping.is_set():
+                first, self.failure = self.failure, ServerFailure()
+                await self._live(_build_client(replace(config, transport="sse"), self.failure))
+                if not self.started.done():
+                    self.failure = first
         except BaseException as raised:
-            self.started.set_exception(self._explain_failed_start(raised))
-            return
+            error = raised
+        if not self.started.done():
+            self.started.set_exception(self._explain_failed_start(error))
+
+    async def _live(self, built: "Client") -> BaseException | None:
+        """Open a connection, and close it at the end. Return the error that ended it, if there was one."""
+        error: BaseException | None = None
+        now = asyncio.get_running_loop().time
         # A server may refuse to end. Whoever waits for it has an answer all the same.
         ending = asyncio.timeout(self.config.start_timeout + END_TIMEOUT_SECONDS)
         try:
@@ -182,8 +212,13 @@ class Connection:
                     async with asyncio.timeout(self.config.start_timeout):
                         client = await stack.enter_async_context(built)
                         definitions = await _list_tools(client, self.config.name)
+                        if self.config.instructions:
+                            text = (client.instructions or "")[:MAX_INSTRUCTIONS_CHARS]
+                            definitions.insert(0, {"name": INSTRUCTIONS, **({"description": text} if text else {})})
                     ending.reschedule(None)
                     self._client = client
+                    capabilities = client.server_capabilities
+                    self.offers = frozenset(each for each in ("resources", "prompts") if getattr(capabilities, each))
                     self.started.set_result(definitions)
                     await self._stopping.wait()
                 except BaseException as raised:
@@ -195,14 +230,17 @@ class Connection:
             if error is None or (isinstance(error, asyncio.CancelledError) and not ending.expired()):
                 error = raised  # why the SDK cancelled the start
         self._client = None
-        if not self.started.done():
-            self.started.set_exception(self._explain_failed_start(error))
+        return error
 
     def _explain_failed_start(self, error: BaseException | None) -> BaseException:
+        self._is_broken = True
         if isinstance(error, ToolspeakError):
             return error
         if isinstance(error, TimeoutError):
             self.failure.reason = f"it was not ready within {self.config.start_timeout:g} seconds"
+        if error is not None and not self.failure.reason:
+            reason, status = find_reason(error), self.failure.post_status
+            self.failure.reason = f"it answered with HTTP {status}" if reason in SDK_STATUS_ERRORS else reason
         return ServerFailed(f"the MCP server {self.config.name} did not start: {self.failure.describe(error)}")
 
     def _finish(self, owner: Future[None]) -> None:
@@ -221,14 +259,7 @@ class Connection:
         return self._thread.submit(self._call(tool, arguments, report))
 
     async def _call(self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None) -> "CallToolResult":
-        from mcp.shared.exceptions import MCPError
-        from mcp_types import CONNECTION_CLOSED
-        from pydantic import ValidationError
-
-        client, listener = self._client, self.config.on_progress
-        if client is None:
-            raise ServerFailed(self._explain_end())
-
+        listener = self.config.on_progress
         furthest = -math.inf
         now = asyncio.get_running_loop().time
         began, reports = now(), 0
@@ -246,20 +277,41 @@ class Connection:
                 furthest = progress
                 report(progress, total, message or "")
 
-        wants_progress = listener is not None or report is not None
+        _check_arguments(arguments)
+        callback = on_progress if listener is not None or report is not None else None
+        return await self._ask(lambda client: client.call_tool(tool, arguments, progress_callback=callback))
+
+    def ask(self, request: "Callable[[Client], Awaitable[T]]") -> Future[T]:
+        """Send another request than a call. Cancelling the future cancels it."""
+        return self._thread.submit(self._ask(request))
+
+    async def _ask(self, request: "Callable[[Client], Awaitable[T]]") -> T:
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+        from pydantic import ValidationError
+
+        from toolspeak.mcp.transports import SESSION_UNKNOWN, UNREADABLE
+
+        if self._client is None:
+            raise ServerFailed(self._explain_end())
         try:
-            return await client.call_tool(tool, arguments, progress_callback=on_progress if wants_progress else None)
+            return await request(self._client)
         except MCPError as error:
-            # An HTTP server that was started anew does not know the session any more: the SDK says that in these words.
-            if error.code == CONNECTION_CLOSED or error.message == "Session terminated":
+            if error.code in (CONNECTION_CLOSED, SESSION_UNKNOWN):
                 self._is_broken = True
-                raise ServerFailed(self._explain_end(error)) from error
+                kind = SessionUnknown if error.code == SESSION_UNKNOWN else ServerFailed
+                raise kind(self._explain_end(error)) from error
+            if error.code == UNREADABLE:
+                raise ServerFailed(self._explain_answer(error)) from error
             raise ServerFailed(f"the MCP server {self.config.name} refused the call: {find_reason(error)}") from error
         except ValidationError as error:
-            place = f"the MCP server {self.config.name} answered with something that is no result"
-            raise ServerFailed(f"{place} ({find_reason(error)}); the call may have taken effect") from error
+            raise ServerFailed(self._explain_answer(error)) from error
         except RuntimeError as error:  # what it returned does not fit the schema that it declared
             raise ServerFailed(f"{find_reason(error)}; the call may have taken effect") from error
+
+    def _explain_answer(self, error: BaseException) -> str:
+        place = f"the MCP server {self.config.name} answered with something that is no result"
+        return f"{place} ({find_reason(error)}); the call may have taken effect"
 
     def _explain_end(self, error: BaseException | None = None) -> str:
         reason = self.failure.reason or "it has ended"
@@ -310,10 +362,30 @@ def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
     # What the SDK logs is in the errors here, too. Python would print it where a program has not configured logging.
     logging.getLogger("mcp.client").addHandler(logging.NullHandler())
     transport: Any = open_transport(config, failure)
-    return Client(transport, client_info=Implementation(name="toolspeak", version=__version__), cache=None)
+    return Client(
+        transport,
+        client_info=Implementation(name="toolspeak", version=__version__),
+        cache=None,
+        sampling_callback=None if config.on_sampling is None else build_sampling(config.name, config.on_sampling),
+        elicitation_callback=(
+            None if config.on_elicitation is None else build_elicitation(config.name, config.on_elicitation)
+        ),
+    )
 
 
-async def _list_tools(client: "Client", server: str) -> Sequence[Definition]:
+def _check_arguments(arguments: dict[str, Any]) -> None:
+    """Refuse what cannot be sent: the transports would end at it."""
+    from pydantic_core import to_json
+
+    try:
+        to_json([[[[arguments]]]])  # no deeper than in a message
+    except ValueError as error:
+        is_deep = "depth" in str(error)
+        reason = "they are nested too deeply" if is_deep else "a text in them has half of a surrogate pair"
+        raise ToolError(f"the arguments cannot be sent as JSON: {reason}; nothing was sent") from None
+
+
+async def _list_tools(client: "Client", server: str) -> list[Definition]:
     definitions: list[Definition] = []
     chars = values = 0
     cursor: str | None = None

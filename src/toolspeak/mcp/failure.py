@@ -1,7 +1,7 @@
 """`ServerFailure`: why a connection to an MCP server ended, in words for a person."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import ValidationError
@@ -21,11 +21,15 @@ class ServerFailure:
         reason: Why toolspeak ended the connection; empty if the server did.
         is_over: Whether nothing more can be sent to the server.
         log: The last bytes that the server wrote to its standard error.
+        post_status: The status of the last answer to a message over HTTP.
+        refused_ids: The calls that the server refused since it does not know the session, until their errors are read.
     """
 
     reason: str = ""
     is_over: bool = False
     log: bytes = b""
+    post_status: int = 0
+    refused_ids: set[int | str] = field(default_factory=set[int | str])
 
     def describe(self, error: BaseException | None = None) -> str:
         """Return the reason and the end of the log."""
@@ -50,7 +54,7 @@ def find_reason(error: BaseException) -> str:
         return f"it answered with HTTP {status}"
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     text = " ".join(str(error).split()) or type(error).__name__
     text = _ADDRESS.sub(lambda found: hide_secrets(found[0]), text)
     return text if len(text) <= MAX_REASON_CHARS else f"{text[:MAX_REASON_CHARS]}…"

@@ -1,91 +1,56 @@
 """`ServerTools`: the tools of MCP servers, wherever tools can be given.
 
 A server starts when its tools are first needed. It ends when it is closed, when nobody has its tools any more, or with
-the program. A server that has died is started again at the next call, once: if it dies again without having answered a
-call, it stays down. A call that was under way when the server died is not repeated, since it may have taken effect.
+the program. A program that has died is started again at the next call, once: if it dies again without having answered a
+call, it stays down. A server over HTTP, which others start, is connected to again and again, after a pause that grows.
+A call that was under way when the server died is not repeated, since it may have taken effect; one that the server
+refused because it does not know the session is.
 """
 
 import asyncio
-import base64
-import binascii
+import math
 import os
 import threading
+import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from toolspeak.mcp.config import ServerConfig
-from toolspeak.mcp.connection import Connection, Definition
+from toolspeak.mcp.connection import (
+    INSTRUCTIONS,
+    Connection,
+    Definition,
+    SessionUnknown,
+    acquire_loop,
+    release_loop,
+)
+from toolspeak.mcp.results import FURTHER_TOOLS, bind_request, read_result
 from toolspeak.mcp.tool_specs import (
     MAX_SERVER_CHARS,
     RESERVED_NAMES,
     build_spec,
+    clean_text,
     count_chars,
     find_changes,
     select_pinned,
     spell_names,
 )
 from toolspeak.tools import Context, Skipped, Tool, Toolbox
-from toolspeak.tools.context import ProgressCallback
-from toolspeak.tools.schema_function import describe_function
-from toolspeak.values.errors import ServerFailed, ToolError, ToolsChanged, UsageError
+from toolspeak.tools.schema_function import NOTE_ATTRIBUTE, describe_function
+from toolspeak.values.errors import ServerFailed, ToolsChanged, ToolspeakError, UsageError
 from toolspeak.values.log import LOG
-from toolspeak.values.messages import Media
 from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import nearest
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp import Client
 
+T = TypeVar("T")
 
-def read_result(result: "CallToolResult", *, has_schema: bool) -> Any:
-    """Return what a call gave. Raises `ToolError` if the server says that the call failed.
-
-    A tool that declares the schema of its output gives its structured content, other tools their text. Images, sounds
-    and resources that are no text become media.
-    """
-    texts: list[str] = []
-    media: list[Media] = []
-    for block in result.content:
-        part = _read_block(block)
-        if isinstance(part, Media):
-            media.append(part)
-        else:
-            texts.append(part)
-    text = "\n".join(texts)
-    if result.is_error:
-        raise ToolError(text or "the call failed, and the server does not say why")
-    structured: Any = result.structured_content
-    data: Any = structured if structured is not None and (has_schema or not texts) else text if texts else None
-    if not media:
-        return data
-    return [data, *media] if data is not None else list(media) if len(media) > 1 else media[0]
-
-
-def _read_block(block: "ContentBlock") -> Media | str:
-    match block.type:
-        case "text":
-            return block.text
-        case "image" | "audio":
-            return _read_media(block.data, block.mime_type, None)
-        case "resource_link":
-            about = f": {block.description}" if block.description else ""
-            return f"[{block.name}]({block.uri}){about}"
-        case "resource":
-            resource = block.resource
-            if hasattr(resource, "text"):
-                return f"{resource.uri}:\n{getattr(resource, 'text')}"  # noqa: B009 (one of two classes)
-            name = str(resource.uri).rpartition("/")[2] or None
-            return _read_media(getattr(resource, "blob"), resource.mime_type or "application/octet-stream", name)  # noqa: B009 (the other class)
-
-
-def _read_media(data: str, mime: str, name: str | None) -> Media | str:
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return f"({mime} that cannot be decoded)"
-    return Media(mime=mime, data=content, name=name) if content else f"(empty {mime})"
+MAX_PAUSE_SECONDS = 32.0  # between two attempts to connect to a server over HTTP; the first pause is of a second
 
 
 DefinitionsCheck: TypeAlias = Callable[[ServerConfig, Sequence[Definition]], None]
@@ -112,20 +77,39 @@ class McpServer:
         self._check = check
         self._lock = threading.Lock()
         self._slot = _ConnectionSlot()
-        self._restarts_left = 1
+        self._restarts = 0  # since the last answer
+        self._next_restart = 0.0
         self._known: Sequence[Definition] | None = None
+        self.skipped: Skipped | None = None
+        self._note: tuple[str, str] | None = None
         self._accepted: Connection | None = None
         weakref.finalize(self, self._slot.close).atexit = False  # `close_all` ends servers at the end of the program
 
     def load(self) -> Sequence[Definition]:
         """Start the server, if it does not run, and return the definitions of its tools."""
         connection = self.start()
-        return self._accept(connection, connection.started.result())
+        try:
+            definitions = connection.started.result()
+        except (ServerFailed, UsageError) as error:
+            return self._leave_out(error)
+        return self._accept(connection, definitions)
 
     async def aload(self) -> Sequence[Definition]:
         """Start the server as `load` does, without blocking the event loop."""
         connection = self.start()
-        return self._accept(connection, await _wait_for(connection.started))
+        try:
+            definitions = await _wait_for(connection.started)
+        except (ServerFailed, UsageError) as error:
+            return self._leave_out(error)
+        return self._accept(connection, definitions)
+
+    def _leave_out(self, error: ToolspeakError) -> Sequence[Definition]:
+        """Go on without the tools of a server that did not start, if that is allowed."""
+        if self.config.required:
+            raise error
+        self.skipped = Skipped(name=self.config.name, reason=str(error))
+        LOG.warning("%s; its tools are left out", " ".join(str(error).split()))
+        return ()
 
     def start(self) -> Connection:
         """Start the server, if it does not run, without waiting for it."""
@@ -147,28 +131,52 @@ class McpServer:
                 f"the MCP server {self.config.name} was started again, and lists other tools than before; begin anew"
             )
         self._accepted = connection
-        return definitions
+        texts = [clean_text(str(each.get("description", ""))) for each in definitions if each["name"] == INSTRUCTIONS]
+        self._note = (clean_text(" ".join(self.config.name.split())), texts[0]) if texts and texts[0] else None
+        listed = [each for each in definitions if each["name"] != INSTRUCTIONS]
+        wanted = {"resources": self.config.resources, "prompts": self.config.prompts}
+        return listed + [
+            each.definition for each in FURTHER_TOOLS if wanted[each.kind] and each.kind in connection.offers
+        ]
 
     def build_tool(self, definition: Definition, spec: ToolSpec) -> Tool[..., Any]:
         """Build the tool that sends its calls to the server."""
         remote_name = str(definition["name"])
+        ask = next((each.ask for each in FURTHER_TOOLS if each.definition is definition), None)
         has_schema = definition.get("outputSchema") is not None
 
         async def call_server(context: Context[Any] | None = None, /, **arguments: Any) -> Any:
+            if ask is not None:
+                request = bind_request(ask, arguments)
+                return await self._send(lambda connection: connection.ask(request))
             report = None if context is None else context.on_progress
-            return await self._call(remote_name, arguments, has_schema, report)
+            result = await self._send(lambda connection: connection.call(remote_name, arguments, report))
+            return read_result(result, has_schema=has_schema)
 
         call_server.__name__ = call_server.__qualname__ = remote_name
         call_server.__module__ = f"mcp:{self.config.name}"
-        return Tool(describe_function(call_server, spec))
+        setattr(call_server, NOTE_ATTRIBUTE, self._note)
+        described, rule = describe_function(call_server, spec), self.config.approve
+        return Tool(described, approve=rule) if spec.approve and callable(rule) else Tool(described)
 
-    async def _call(
-        self, tool: str, arguments: dict[str, Any], has_schema: bool, report: ProgressCallback | None
-    ) -> Any:
+    async def _send(self, send: Callable[[Connection], Future[T]]) -> T:
+        """Return the answer to a request, which is sent once more if the server does not know the session."""
         connection = await self._find_connection()
-        result = await asyncio.wrap_future(connection.call(tool, arguments, report))
-        self._restarts_left = 1
-        return read_result(result, has_schema=has_schema)
+        try:
+            result = await asyncio.wrap_future(send(connection))
+        except SessionUnknown:
+            result = await asyncio.wrap_future(send(await self._find_connection()))
+        self._restarts = 0
+        return result
+
+    def fetch(self, request: "Callable[[Client], Awaitable[T]]") -> T:
+        """Return the answer to a request of the program. The server is started if it does not run."""
+        self.load()
+        thread = acquire_loop()
+        try:
+            return thread.submit(self._send(lambda connection: connection.ask(request))).result()
+        finally:
+            release_loop(thread)
 
     async def _find_connection(self) -> Connection:
         """Return a connection to the running server, which is started again if it has died."""
@@ -183,13 +191,22 @@ class McpServer:
 
     def _restart(self, dead: Connection | None) -> Connection:
         if dead is not None and dead.pid == os.getpid():
-            if self._restarts_left == 0:
-                raise ServerFailed(f"the MCP server {self.config.name} has ended twice, and is not started again")
-            self._restarts_left -= 1
             reason = " ".join(dead.failure.describe().split())
+            self._count_restart(reason)
             LOG.warning("the MCP server %s ended and is started again: %s", self.config.name, reason)
             dead.close(wait=False)
         return Connection(self.config)
+
+    def _count_restart(self, reason: str) -> None:
+        """Count a restart without an answer since the last one. Raises `ServerFailed` if it may not be tried now."""
+        if self.config.transport == "stdio":
+            if self._restarts:
+                raise ServerFailed(f"the MCP server {self.config.name} has ended twice, and is not started again")
+        elif (left := self._next_restart - time.monotonic()) > 0 and self._restarts:
+            again = f"it is tried again in {math.ceil(left)} s"
+            raise ServerFailed(f"the MCP server {self.config.name} cannot be reached ({reason}); {again}")
+        self._next_restart = time.monotonic() + min(2.0 ** min(self._restarts, 10), MAX_PAUSE_SECONDS)
+        self._restarts += 1
 
     def close(self, *, wait: bool = True) -> None:
         """End the server. A later call starts it again."""
@@ -231,9 +248,22 @@ class ServerTools:
         return f"ServerTools({names}{'' if self._listed is None else f': {len(self._listed)} tools'})"
 
     @property
+    def skipped(self) -> list[Skipped]:
+        """The servers that did not start, and need not."""
+        return [server.skipped for server in self._servers if server.skipped is not None]
+
+    @property
     def is_loaded(self) -> bool:
         """Whether the tools are known, so that `load` starts nothing."""
         return self._listed is not None
+
+    def pick_server(self, name: str | None) -> McpServer:
+        """Return the server of that name, or the only one. Raises `UsageError` if there is no such server."""
+        found = [server for server in self._servers if name in (None, server.config.name)]
+        if len(found) != 1:
+            names = ", ".join(server.config.name for server in self._servers)
+            raise UsageError(f"say which MCP server is meant, with server=…; there are: {names}")
+        return found[0]
 
     def load(self) -> Toolbox:
         """Start the servers if the tools are not known yet, and return the tools. This blocks until all have started.
@@ -263,7 +293,15 @@ class ServerTools:
             self._listed = self._number(await asyncio.gather(*[server.aload() for server in self._servers]))
 
     def _number(self, listed: "Sequence[Sequence[Definition]]") -> "list[ListedTool]":
-        pairs = zip(self._servers, listed, strict=True)
+        names = {str(definition["name"]) for tools in listed for definition in tools}
+        for config in (server.config for server in self._servers):
+            if unknown := [each for each in config.asked_tools if each not in names]:
+                raise _build_name_error(config, "approve", unknown[0], names)
+        pairs = list(zip(self._servers, listed, strict=True))
+        for config, own in ((server.config, {str(each["name"]) for each in tools}) for server, tools in pairs):
+            unknown = [each for each in config.unasked or () if each not in own and each != "*"]
+            if unknown and own:  # a server that is not required may have failed
+                raise _build_name_error(config, "autoApprove or alwaysAllow", unknown[0], own)
         return [ListedTool(server, definition) for server, tools in pairs for definition in tools]
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
@@ -304,7 +342,10 @@ def join_tools(own: Toolbox, sources: Sequence[ServerTools]) -> Toolbox:
             skipped.append(_skip(server, name, "the server lists this name twice; the first one counts"))
         else:
             listed[server, name] = definition
-    names = spell_names([(server.config, name) for server, name in listed], [*own.names, *RESERVED_NAMES])
+    skipped += [each for source in sources for each in source.skipped]
+    order = {server: place for place, server in enumerate(dict.fromkeys(server for server, _ in listed), start=1)}
+    named = [(server.config, order[server], name) for server, name in listed]
+    names = spell_names(named, [*own.names, *RESERVED_NAMES])
     tools: list[Tool[..., Any]] = []
     used = {*own.names, *RESERVED_NAMES}
     chars: Counter[McpServer] = Counter()
@@ -321,6 +362,11 @@ def join_tools(own: Toolbox, sources: Sequence[ServerTools]) -> Toolbox:
         except UsageError as error:
             skipped.append(_skip(server, listed_name, str(error)))
     return Toolbox([*own, *tools], skipped=skipped)
+
+
+def _build_name_error(config: ServerConfig, key: str, name: str, names: Iterable[str]) -> UsageError:
+    hint = f"; did you mean {similar}?" if (similar := nearest(name, names)) else ""
+    return UsageError(f"the MCP server {config.name}: {key} names {name!r}, which is no tool{hint}")
 
 
 def _skip(server: McpServer, name: str, reason: str) -> Skipped:

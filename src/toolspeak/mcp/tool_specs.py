@@ -169,13 +169,14 @@ def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolS
         )
     except RecursionError:
         raise UsageError("its schema is nested too deeply") from None
+    effect = _find_effect(definition) if config.trust_hints else "once"
     return ToolSpec(
         name=name,
         description=description,
         parameters=parameters,
         returns=returns,
-        effect=_find_effect(definition) if config.trust_hints else "once",
-        approve=config.approve,
+        effect=effect,
+        approve=config.asks_before(str(definition["name"]), effect),
         timeout=config.call_timeout,
         origin=Origin.FOREIGN_DESCRIPTION,
     )
@@ -316,19 +317,23 @@ def spell_name(name: str) -> str:
     return f"{plain}_{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGEST_CHARS]}"
 
 
-def spell_names(tools: Sequence[tuple[ServerConfig, str]], taken: Sequence[str] = ()) -> list[str]:
+def spell_names(tools: Sequence[tuple[ServerConfig, int, str]], taken: Sequence[str] = ()) -> list[str]:
     """Return the names of tools for models, each other than all the others, and other than those that are taken.
 
     A tool keeps its own name, if no other tool has it. Of tools with the same name, each is called by the name of its
-    server and its own, whatever their order; a server that is there twice is told apart by a hash of its address.
+    server and its own, whatever their order; servers of the same name are told apart by a hash of their address, and
+    those of the same address, as one command line with other environment variables, by the number of the server.
     """
-    own = [spell_name(name) for _, name in tools]
-    with_server = [spell_name(f"{_spell_server(config)}_{name}") for config, name in tools]
+    own = [spell_name(name) for _, _, name in tools]
+    with_server = [spell_name(f"{_spell_server(config)}_{name}") for config, _, name in tools]
     with_hash = [
-        spell_name(f"{_spell_server(config)}_{config.identity[:_DIGEST_CHARS]}_{name}") for config, name in tools
+        spell_name(f"{_spell_server(config)}_{config.identity[:_DIGEST_CHARS]}_{name}") for config, _, name in tools
     ]
-    names = _replace_repeated(own, with_server, taken)
-    return _replace_repeated(names, with_hash, taken)
+    with_number = [spell_name(f"{_spell_server(config)}_{number}_{name}") for config, number, name in tools]
+    names = own
+    for others in (with_server, with_hash, with_number):
+        names = _replace_repeated(names, others, taken)
+    return names
 
 
 def _replace_repeated(names: list[str], others: list[str], taken: Sequence[str]) -> list[str]:

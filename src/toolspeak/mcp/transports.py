@@ -24,7 +24,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -33,13 +33,13 @@ import anyio
 import httpx2
 import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.sse import sse_client
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from toolspeak.mcp.config import ServerConfig
-from toolspeak.mcp.failure import ServerFailure
+from toolspeak.mcp.failure import ServerFailure, find_reason
 from toolspeak.mcp.login import ask_for_login, has_own_key, open_login
 from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
@@ -55,8 +55,22 @@ MAX_LOG_BYTES = 2_000  # of the end of a server's log
 CONNECT_TIMEOUT_SECONDS = 30.0
 GOODBYE_TIMEOUT_SECONDS = 2.0  # to answer that a session has ended; the session ends without the answer, too
 _READ_BYTES, _POLL_SECONDS, _NEWLINE = 65_536, 0.01, b"\n"
+_MAX_REDIRECTS = 5
 _MAX_RECEIPT_BYTES = 10_000  # of a notification or an answer of this program
 
+
+SESSION_UNKNOWN = -32091
+"""The code of the error of a call that an HTTP server refused since it does not know the session; never a server's."""
+
+UNREADABLE = -32092
+"""The code of the error of a call whose answer cannot be read; never a server's."""
+
+_OWN_CODES = (mcp_types.CONNECTION_CLOSED, SESSION_UNKNOWN, UNREADABLE)
+_SDK_STREAM_ERROR = "SSE stream "  # how the SDK begins the errors that it gives as answers where a stream has ended,
+_SDK_PARSE_ERROR = "Failed to parse "  # and where an answer could not be read
+_INVALID_JSON = re.compile(r"Invalid JSON: [^\[\n]*+")
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}:]|[^\s"\[\]{}:,]++', re.DOTALL)
+_NO_SESSION = re.compile(rb"session|not initialized", re.IGNORECASE)
 
 _UNUSED_NOTIFICATIONS = frozenset(
     f"notifications/{name}"
@@ -84,6 +98,45 @@ def check_message(size: int, values: int) -> None:
         raise MessageTooLarge(f"it sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB")
     if values > MAX_MESSAGE_VALUES:
         raise MessageTooLarge(f"it sent a message of more than {MAX_MESSAGE_VALUES:,} values")
+
+
+def find_answered_id(text: str) -> int | str | None:
+    """Return the id of an answer that cannot be parsed, by a look at its outermost object; None for what is no answer.
+
+    Examples:
+        >>> find_answered_id('{"jsonrpc": "2.0", "result": {"id": 1, "all": [[[…]]]}, "id": 7}')
+        7
+    """
+    depth, last, key, keys = 0, "", "", dict[str, str]()
+    for found in _TOKEN.finditer(text):
+        piece = found[0]
+        if depth == 1 and piece == ":":
+            key = last
+        elif depth == 1 and last == ":":
+            keys[key] = piece
+        depth += piece in ("{", "[")
+        depth -= piece in ("}", "]")
+        last = piece
+    if '"method"' in keys or not {'"result"', '"error"'} & keys.keys():
+        return None
+    with suppress(ValueError):
+        value = json.loads(keys.get('"id"', ""))
+        return value if isinstance(value, int | str) else None
+    return None
+
+
+def answer_unreadable(error: ValidationError) -> SessionMessage | None:
+    """Return an error in the place of an answer that cannot be read, for which somebody waits; None for no answer."""
+    first = error.errors(include_url=False)[0]
+    content = first["input"]
+    is_json = first["type"] != "json_invalid"
+    text = json.dumps(content) if is_json else content if isinstance(content, str) else content.decode(errors="replace")
+    answered = find_answered_id(text)
+    if answered is None:
+        return None
+    reason = "no message of JSON-RPC" if is_json else find_reason(error)
+    data = mcp_types.ErrorData(code=UNREADABLE, message=reason)
+    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=answered, error=data))
 
 
 class _StreamEnd:
@@ -140,9 +193,10 @@ class _BoundedWriter(_StreamEnd):
 class _BoundedReader(_StreamEnd):
     """The stream that the SDK reads messages from. Each request in it costs an answer, which has to be kept."""
 
-    def __init__(self, stream: Any, writer: _BoundedWriter) -> None:
+    def __init__(self, stream: Any, writer: _BoundedWriter, failure: ServerFailure) -> None:
         super().__init__(stream)
         self._writer = writer
+        self._failure = failure
 
     @property
     def last_context(self) -> Any:
@@ -151,6 +205,10 @@ class _BoundedReader(_StreamEnd):
     async def receive(self) -> SessionMessage | Exception:
         while True:
             item: SessionMessage | Exception = await self._stream.receive()
+            if isinstance(item, ValidationError):  # which the session would drop
+                if (unreadable := answer_unreadable(item)) is not None:
+                    return unreadable
+                continue
             message = None if isinstance(item, Exception) else item.message
             if isinstance(message, mcp_types.JSONRPCNotification) and message.method in _UNUSED_NOTIFICATIONS:
                 continue
@@ -159,7 +217,21 @@ class _BoundedReader(_StreamEnd):
                     LOG.debug("a request of an MCP server is too long, and was dropped")
                     continue
                 await self._writer.wait_for_room()
+            if isinstance(message, mcp_types.JSONRPCError):
+                self._set_code(message)
             return item
+
+    def _set_code(self, message: mcp_types.JSONRPCError) -> None:
+        """Keep some codes for what they say here: servers use the same ones for errors of their own."""
+        error = message.error
+        if message.id in self._failure.refused_ids:
+            self._failure.refused_ids.discard(message.id)
+            error.code = SESSION_UNKNOWN
+        elif error.code == mcp_types.PARSE_ERROR and error.message.startswith(_SDK_PARSE_ERROR):
+            found = _INVALID_JSON.search(error.message)
+            error.code, error.message = UNREADABLE, found[0].strip() if found else error.message
+        elif error.code in _OWN_CODES and not error.message.startswith(_SDK_STREAM_ERROR):
+            error.code = mcp_types.INTERNAL_ERROR
 
     def __aiter__(self) -> Self:
         return self
@@ -174,7 +246,7 @@ class _BoundedReader(_StreamEnd):
 def bound_streams(streams: Any, failure: ServerFailure, timeout: float) -> tuple[_BoundedReader, _BoundedWriter]:
     """Return the two streams of a transport as streams that keep a bounded number of messages for the server."""
     writer = _BoundedWriter(streams[1], failure, timeout)
-    return _BoundedReader(streams[0], writer), writer
+    return _BoundedReader(streams[0], writer, failure), writer
 
 
 def note_stall(failure: ServerFailure, timeout: float) -> None:
@@ -252,8 +324,11 @@ async def _read_messages(
             check_message(0, count_values(line))
             try:
                 message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
-                dropped += 1  # servers print greetings
+            except ValidationError as error:
+                if line.lstrip().startswith(b"{"):
+                    await to_session.send(error)
+                else:
+                    dropped += 1  # servers print greetings
                 continue
             await to_session.send(SessionMessage(message))
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has ended
@@ -358,22 +433,92 @@ def _signal(process: asyncio.subprocess.Process, name: str) -> None:
 @asynccontextmanager
 async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
     """Connect to a server, and yield the streams that the SDK reads messages from and writes messages to."""
-    guard = _AnswerGuard(config, failure)
-    headers = dict(config.headers)
-    if config.transport == "sse":
-        async with (
-            open_login(config) as login,
-            sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client, auth=login) as streams,
-        ):
-            yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
-        return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
+    guard = _AnswerGuard(config, failure)
     async with (
         open_login(config) as login,
-        guard.build_client(headers=headers, timeout=timeout, auth=login) as client,
-        streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
+        guard.build_client(headers=dict(config.headers), timeout=timeout, auth=login) as client,
+        _open_events(client, config.url, failure)
+        if config.transport == "sse"
+        else streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield bound_streams(streams, failure, WRITE_TIMEOUT_SECONDS)
+
+
+@asynccontextmanager
+async def _open_events(
+    client: httpx2.AsyncClient, url: str, failure: ServerFailure
+) -> AsyncGenerator[tuple[object, object]]:
+    """Connect in the form before 2025: answers come in one stream of events, which first names where messages go.
+
+    The transport of the SDK leaves a call without an answer if its message is refused, and takes 1 MB at most.
+    """
+    asked = client.build_request("GET", url, headers={"accept": "text/event-stream", "cache-control": "no-store"})
+    response = await _send_within_origin(client, asked)
+    to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    address: asyncio.Queue[str] = asyncio.Queue()
+
+    async def read_events() -> None:
+        async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE_BYTES):
+            if event.event == "endpoint":
+                address.put_nowait(event.data)
+            elif event.event == "message" and event.data:
+                try:
+                    item = SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(event.data, by_name=False))
+                except ValidationError as error:
+                    item = error
+                await to_session.send(item)
+
+    async def post_messages() -> None:
+        target = httpx2.URL(url).join(await address.get())
+        if not _is_within_origin(httpx2.URL(url), target):
+            raise ValueError("it wants its messages at another origin")
+        async for each in from_session:
+            line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            message = client.build_request("POST", target, content=line, headers={"content-type": "application/json"})
+            await (await _send_within_origin(client, message)).aclose()
+
+    async def note_end(work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has ended
+            pass
+        except Exception as error:
+            failure.reason = failure.reason or find_reason(error)
+        finally:
+            failure.is_over = True
+            to_session.close()  # the session learns that nothing more comes
+
+    tasks = [asyncio.create_task(note_end(work)) for work in (read_events(), post_messages())]
+    try:
+        yield incoming, outgoing
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for stream in (to_session, incoming, outgoing, from_session):
+            stream.close()
+        await response.aclose()
+
+
+async def _send_within_origin(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """Send a request, with the redirects that stay within its origin. Raises `HTTPStatusError` if it is refused."""
+    response = await client.send(request, stream=True, follow_redirects=False)
+    for _ in range(_MAX_REDIRECTS):
+        following = response.next_request
+        if following is None or following.method != request.method or not _is_within_origin(request.url, following.url):
+            break
+        await response.aclose()
+        response = await client.send(following, stream=True, follow_redirects=False)
+    if not response.is_success:
+        await response.aclose()
+        response.raise_for_status()
+    return response
+
+
+def _is_within_origin(url: httpx2.URL, other: httpx2.URL) -> bool:
+    return (url.scheme, url.host, url.port) == (other.scheme, other.host, other.port)
 
 
 class _AnswerGuard:
@@ -399,7 +544,7 @@ class _AnswerGuard:
         seconds = None
         if request.method == "DELETE":  # the end of the session
             seconds = GOODBYE_TIMEOUT_SECONDS
-        elif request.method == "POST" and not _is_call(request):
+        elif request.method == "POST" and (self._config.transport == "sse" or not _is_call(request)):
             seconds = WRITE_TIMEOUT_SECONDS  # nothing but the receipt is waited for, and all other messages wait for it
         elif request.method == "GET" and _asks_for_events(request):
             # The SDK asks again as soon as the server ends the stream, if the server wishes so.
@@ -412,6 +557,8 @@ class _AnswerGuard:
     async def _check(self, response: httpx2.Response) -> None:
         if self._config.on_login is None:
             self._note_refusal(response)
+        if response.request.method == "POST":
+            self._failure.post_status = response.status_code
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
             self._failure.reason = "it sent a compressed answer, which it was not asked for"
             raise httpx2.DecodingError(self._failure.reason, request=response.request)
@@ -426,6 +573,15 @@ class _AnswerGuard:
         )
         response.encoding = "utf-8"  # which is how the bytes are counted
         response.stream = (_CountedEvents if is_read_by_event else _CountedAnswer)(stream, self._failure)
+        if response.status_code in (400, 404) and "mcp-session-id" in response.request.headers:
+            await self._note_unknown_session(response)
+
+    async def _note_unknown_session(self, response: httpx2.Response) -> None:
+        """Note the call that a server refused because it does not know the session, as after its restart."""
+        body = await response.aread()
+        if _NO_SESSION.search(body) or (response.status_code == 404 and b"jsonrpc" not in body):
+            with suppress(ValueError, TypeError, KeyError):  # not a call
+                self._failure.refused_ids.add(json.loads(response.request.content)["id"])
 
     def _note_refusal(self, response: httpx2.Response) -> None:
         status = response.status_code

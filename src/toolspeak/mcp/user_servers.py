@@ -10,21 +10,30 @@ from toolspeak.mcp.config import (
     START_TIMEOUT_SECONDS,
     LoginCallback,
     ProgressCallback,
+    ServerApproval,
     ServerConfig,
+    check_approval,
     is_server_target,
     read_server,
     read_servers_file,
     read_target,
 )
-from toolspeak.mcp.connection import Connection, Definition
+from toolspeak.mcp.connection import INSTRUCTIONS, Connection, Definition
+from toolspeak.mcp.results import read_attachments, read_prompt, spell_arguments
+from toolspeak.mcp.server_requests import ElicitationCallback, SamplingCallback
 from toolspeak.mcp.server_tools import ServerTools, accept_all
 from toolspeak.mcp.tool_specs import find_changes, format_changes, select_pinned, shorten_changes
 from toolspeak.settings.server_targets import PREFIX, is_address
 from toolspeak.settings.user_files import ServerPin, find_login, find_pin, list_logins, login_file, save_login, save_pin
 from toolspeak.values.errors import ToolsChanged, UsageError
+from toolspeak.values.messages import Media, Message
 
 LOGIN_TIMEOUT_SECONDS = 300.0  # for a user to log in
 MIN_CODE_CHARS = 8  # of a server's identity, by which servers of the same name are told apart
+
+
+SERVER_KEYS = ("name", "type", "url", "headers", "oauth")
+"""What a saved login says of its server; all else is the login."""
 
 
 class UserLogin:
@@ -63,7 +72,10 @@ def find_servers(name: str, file: Path | None = None) -> list[ServerConfig]:
         return read_target(f"{PREFIX}{name}")
     if file is not None:
         return [each for each in read_servers_file(file) if each.name == name and each.transport != "stdio"]
-    saved = [read_server(each["name"], each, login_file(identity)) for identity, each in list_logins().items()]
+    saved = [
+        read_server(each["name"], {key: each[key] for key in SERVER_KEYS if key in each}, login_file(identity))
+        for identity, each in list_logins().items()
+    ]
     known = [each for each in saved if each is not None]
     found = [each for each in known if each.name == name]
     if not found and len(name) >= MIN_CODE_CHARS:
@@ -102,12 +114,18 @@ def tools(
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
     headers: Mapping[str, str] | None = None,
-    approve: bool = False,
+    approve: ServerApproval | None = None,
     trust_hints: bool = False,
     pinned: bool = True,
+    instructions: bool = True,
+    resources: bool = False,
+    prompts: bool = False,
+    required: bool = True,
     start_timeout: float = START_TIMEOUT_SECONDS,
     call_timeout: float | None = None,
     on_progress: ProgressCallback | None = None,
+    on_sampling: SamplingCallback | None = None,
+    on_elicitation: ElicitationCallback | None = None,
 ) -> ServerTools:
     """Return the tools of MCP servers, for `Agent(tools=[…])` and wherever else tools are given.
 
@@ -121,14 +139,25 @@ def tools(
         env: Further environment variables of a server that is started.
         cwd: The folder in which a server is started.
         headers: Headers of all requests to an address, such as `{"Authorization": "Bearer ${TOKEN}"}`.
-        approve: Ask somebody before each call.
+        approve: Ask somebody before calls run: True before each one, `"writes"` unless its tool is known to only read
+            (see `trust_hints`), a list of names before those of these tools, or a function as in `tool(approve=…)`.
+            It takes the place of what an `mcp.json` says; if neither says anything, nobody is asked. A file with
+            `autoApprove` or `alwaysAllow` says `"writes"` of the other tools.
         trust_hints: Believe the server when it says that a tool only reads, or may be repeated. Otherwise each call is
             one that must not be repeated.
         pinned: Stop if a server describes its tools in another way than when they were first used.
+        instructions: Show the model what a server says of itself, in the system prompt.
+        resources: Give the model tools with which it lists and reads the resources of a server.
+        prompts: Give the model tools with which it lists and gets the prompts of a server.
+        required: Raise `ServerFailed` if a server does not start. Otherwise its tools are left out, with a warning.
         start_timeout: Seconds that a server has to start and to list its tools.
         call_timeout: Seconds after which a call is given up, instead of the agent's `tool_timeout`.
         on_progress: Called with the name of the tool, how far a call is, how far it will get if that is known, and a
             text, whenever a server reports it.
+        on_sampling: Called with a `SamplingRequest` when a server asks for the answer of a model. It returns the
+            answer, or None to refuse. Without it, servers are told that they cannot ask.
+        on_elicitation: Called with an `ElicitationRequest` when a server asks the user something. It returns the answer
+            as a dict that fits the schema, or None to decline. Without it, servers are told that they cannot ask.
 
     Raises:
         UsageError: A server cannot be looked up, or `name` is given for several.
@@ -142,9 +171,12 @@ def tools(
         if seconds is not None and not seconds > 0:
             raise UsageError(f"{label} is a number of seconds above 0, not {seconds!r}")
     options = {
+        **({} if approve is None else {"approve": check_approval(approve, "approve"), "unasked": None}),
         "start_timeout": start_timeout,
         "call_timeout": call_timeout,
         "on_progress": on_progress,
+        "on_sampling": on_sampling,
+        "on_elicitation": on_elicitation,
         **({} if name is None else {"name": name}),
         **({} if cwd is None else {"cwd": str(cwd), "home": ""}),
     }
@@ -154,14 +186,56 @@ def tools(
                 config,
                 env={**config.env, **(env or {})},
                 headers={**config.headers, **(headers or {})},
-                approve=config.approve or approve,
                 trust_hints=config.trust_hints or trust_hints,
+                instructions=config.instructions and instructions,
+                resources=config.resources or resources,
+                prompts=config.prompts or prompts,
+                required=config.required and required,
                 **cast("dict[str, Any]", options),
             )
             for config in configs
         ],
         pinned=pinned,
     )
+
+
+def resources(servers: ServerTools, *uris: str, server: str | None = None) -> list[Media]:
+    """Read resources of an MCP server, as attachments: `user("Summarize this.", *mcp.resources(servers, uri))`.
+
+    Args:
+        servers: What `mcp.tools` returned. The server is started if it does not run.
+        uris: The addresses of the resources.
+        server: The name of the server, if there are several.
+
+    Raises:
+        ServerFailed: The server did not start, or has no such resource.
+    """
+    picked = servers.pick_server(server)
+    return [
+        each
+        for uri in uris
+        for each in read_attachments(picked.fetch(lambda client, uri=uri: client.read_resource(uri)))
+    ]
+
+
+def prompt(
+    servers: ServerTools, name: str, arguments: Mapping[str, Any] | None = None, *, server: str | None = None
+) -> tuple[Message, ...]:
+    """Get a prompt of an MCP server, as messages: `agent.run(messages=mcp.prompt(servers, "review", {"file": "x"}))`.
+
+    What the server wrote has the origin of an attachment: a call that stands in it is not run.
+
+    Args:
+        servers: What `mcp.tools` returned. The server is started if it does not run.
+        name: The name of the prompt.
+        arguments: The arguments of the prompt.
+        server: The name of the server, if there are several.
+
+    Raises:
+        ServerFailed: The server did not start, or has no such prompt.
+    """
+    spelled = spell_arguments(arguments or {})
+    return read_prompt(servers.pick_server(server).fetch(lambda client: client.get_prompt(name, spelled)))
 
 
 def build_server_tools(configs: Sequence[ServerConfig], *, pinned: bool = True) -> ServerTools:
@@ -197,6 +271,9 @@ def check_pin(config: ServerConfig, definitions: Sequence[Definition]) -> None:
     if pin is None:
         save_pin(ServerPin(identity=config.identity, name=config.name, place=config.place, tools=tools))
         return
+    if INSTRUCTIONS not in pin.tools and INSTRUCTIONS in tools:  # saved by a release that did not show them
+        pin = replace(pin, tools={INSTRUCTIONS: tools[INSTRUCTIONS], **pin.tools})
+        save_pin(pin)
     changed = find_changes(pin.tools, tools)
     if changed != pin.changed:
         pin = replace(pin, name=config.name, changed=changed)

@@ -1,6 +1,7 @@
 """`EmbeddedModel`: a model that runs on this machine, in a child process, and needs no key."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -14,12 +15,45 @@ from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, ServerOptions, get_shared_server
 from toolspeak.models.model import DialectChoice, Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
-from toolspeak.models.sender import Sender
+from toolspeak.models.sender import HttpContent, HttpResponse, Sender
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.values.events import Usage
 from toolspeak.values.messages import Media
 from toolspeak.values.pieces import Piece
 from toolspeak.wire.media import explain_text_only
+
+_PROGRESS = re.compile(rb'"prompt_progress":\{"total":(\d{1,9}),"cache":\d{1,9},"processed":(\d{1,9})')
+
+
+def _watch_prompt(report: Callable[[int, int], None], sender: Sender | None) -> Sender:
+    """Return a sender that reports how far a prompt has been read, as llama.cpp says it with `return_progress`."""
+
+    async def send(endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
+        from toolspeak.models import transport  # aiohttp is imported with the first request
+
+        return _WatchedResponse(await (sender or transport.send_request)(endpoint, path, body), report)
+
+    return send
+
+
+class _WatchedResponse:
+    """A response, and the body of it. A report that arrives in two pieces is left out: another one follows."""
+
+    def __init__(self, response: HttpResponse, report: Callable[[int, int], None]) -> None:
+        self.status, self.headers, self.content_type = response.status, response.headers, response.content_type
+        self.close, self.at_eof = response.close, response.content.at_eof
+        self._body = response.content
+        self._report = report
+
+    @property
+    def content(self) -> HttpContent:
+        return self
+
+    async def readany(self) -> bytes:
+        data = await self._body.readany()
+        for total, done in _PROGRESS.findall(data):
+            self._report(int(done), int(total))
+        return data
 
 
 class EmbeddedModel:
@@ -31,6 +65,8 @@ class EmbeddedModel:
     Attributes:
         weights: The GGUF file.
         adapter: The adapter for the weights; None for none.
+        on_prompt_read: A function that is called while a streamed request is read, with the tokens that have been read
+            so far and with all of them; None for none.
     """
 
     def __init__(
@@ -56,6 +92,7 @@ class EmbeddedModel:
         self._warm = warm
         self._sender = sender
         self._server: LocalServer | WarmServer | None = None
+        self.on_prompt_read: Callable[[int, int], None] | None = None
 
     @property
     def name(self) -> str:
@@ -120,7 +157,11 @@ class EmbeddedModel:
             sampling = replace(sampling, temperature=0.0)
         if self.adapter is not None:
             sampling = replace(sampling, extra={**choose_adapter_fields(request.shown), **(sampling.extra or {})})
-        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
+        sender = self._sender
+        if self.on_prompt_read is not None and request.stream:
+            sampling = replace(sampling, extra={"return_progress": True, **(sampling.extra or {})})
+            sender = _watch_prompt(self.on_prompt_read, sender)
+        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=sender)
         async with aclosing(model.ask(replace(request, sampling=sampling))) as answer:
             async for pieces in answer:
                 yield pieces

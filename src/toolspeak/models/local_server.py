@@ -143,6 +143,7 @@ def _start_llama(options: dict[str, Any]) -> Any:
     params.endpoint_slots = False  # it would show the prompts of other clients
     params.n_parallel = options["slots"]
     params.n_ctx = options["context"] * options["slots"]
+    params.n_batch = params.n_ubatch  # what is computed at once; after each batch, it says how far the prompt is read
     params.cpuparams.n_threads = options["threads"]
     params.cpuparams_batch.n_threads = options["threads"]
     params.cache_ram_mib = options["cache_mib"]

@@ -32,8 +32,10 @@ from toolspeak.values.events import (
     RunStarted,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnStarted,
+    WaitOver,
 )
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Text, ToolResult, split_text
@@ -188,7 +190,12 @@ def _drop_unfinished(facts: Sequence[PageFact]) -> Continuation:
 def _is_work_of(fact: Fact, call_ids: set[str]) -> bool:
     """Whether a fact is about running one of these calls."""
     match fact:
-        case ToolStarted(call_id=call_id) | ApprovalGiven(call_id=call_id):
+        case (
+            ToolStarted(call_id=call_id)
+            | ToolSuspended(call_id=call_id)
+            | WaitOver(call_id=call_id)
+            | ApprovalGiven(call_id=call_id)
+        ):
             return call_id in call_ids
         case ApprovalNeeded(call=call):
             return call.id in call_ids

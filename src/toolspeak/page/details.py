@@ -35,14 +35,17 @@ from toolspeak.values.events import (
     CallReady,
     Compacted,
     Fact,
+    Guided,
     HandedOver,
     NestedFact,
     OwnFact,
     RunEnded,
     RunStarted,
     ToolFinished,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
+    WaitOver,
 )
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import (
@@ -227,6 +230,10 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
                 text = ("Approved" if approved else "Refused") + (f" by {by}" if by else "")
                 text += f": {reason}" if reason else "."
                 yield DetailSection(type="remark", tone="good" if approved else "bad", text=text)
+            case ToolSuspended(summary=summary):
+                yield DetailSection(type="remark", text=f"It {summary}.")
+            case WaitOver(summary=summary):
+                yield DetailSection(type="remark", text=f"It goes on: {summary}.")
             case ToolFinished(result=result):
                 yield from _describe_result(result)
             case _:
@@ -291,6 +298,10 @@ def _describe_note(fact: OwnFact, row: OutlineRow) -> Iterator[DetailSection]:
             if failure:
                 yield DetailSection(type="remark", tone="warn", text=f"The summary is only a list: {failure}")
             yield DetailSection(type="text", label="Summary", text=summary)
+        case Guided(note=note):
+            yield DetailSection(type="text", text=row.fields["text"])
+            if note is not None:
+                yield DetailSection(type="text", label="What the model is told", text=note.text)
         case TurnRestarted(reason=reason):
             yield DetailSection(type="error", label="Why it failed", text=reason)
         case _:

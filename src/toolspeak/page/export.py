@@ -56,6 +56,7 @@ STAGES = {
     "approved": "approved",
     "refused": "refused",
     "running": "not finished",
+    "suspended": "waits",
     "done": "",
     "failed": "error",
     "malformed": "not readable",

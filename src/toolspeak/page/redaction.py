@@ -22,7 +22,7 @@ from toolspeak.models.cassettes.redaction import Redactor
 from toolspeak.page.document import RunDocument
 from toolspeak.page.key_forms import hide_keys, is_password_name, is_secret_name
 from toolspeak.values import codec
-from toolspeak.values.events import CallMalformed, Fact, NestedFact
+from toolspeak.values.events import CallMalformed, Fact, Guided, NestedFact
 from toolspeak.values.messages import Media, Message, Result, Text, ToolCall, ToolResult
 
 HIDDEN = "<hidden>"
@@ -154,6 +154,8 @@ class FactRedactor:
                 return None
             case (CallMalformed(), "raw", _) if self._has_hidden(value):
                 return HIDDEN
+            case (Guided(), "note", Text()) if self._has_hidden(value.text):  # it repeats the beginnings of results
+                return Text(text=HIDDEN)
             case (ToolCall(), "arguments", _):
                 return codec.decode_argument(self._change_json(codec.encode_argument(value)))
             case (Result(), "content", _):
@@ -248,7 +250,8 @@ def _list_data(value: Any) -> Iterator[Any]:
             yield codec.encode_argument(arguments)
         case ToolResult(output=output):
             yield _read_json(output) if isinstance(output, str) else output
-        case Result(content=content):
+        case Result(content=content, output=output):
+            yield _read_json(output) if isinstance(output, str) else output
             yield from (_read_json(part.text) for part in content if isinstance(part, Text))
         case NestedFact(event=event):
             yield from _list_data(event)

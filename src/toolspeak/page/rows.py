@@ -25,6 +25,7 @@ from toolspeak.values.events import (
     CallStarted,
     Compacted,
     Fact,
+    Guided,
     HandedOver,
     Interrupted,
     NestedFact,
@@ -35,10 +36,12 @@ from toolspeak.values.events import (
     SaidInThought,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
     Usage,
+    WaitOver,
     join_ids,
 )
 from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolResult
@@ -238,6 +241,14 @@ class _RunRows:
                 return self._fold.change(row, stage="refused", error=preview_text(reason))
             case ToolStarted(call_id=call_id):
                 return self._fold.change(self._find_call(call_id, at), stage="running", start=at)
+            case ToolSuspended(call_id=call_id):
+                row = self._fold.change(self._find_call(call_id, at), stage="suspended")
+                if all(each.fields["stage"] != "running" for each in self.calls.values()):
+                    self._set_status("paused")
+                return row
+            case WaitOver(call_id=call_id):
+                self._set_status("running")
+                return self._fold.change(self._find_call(call_id, at), stage="ready")
             case ToolFinished(result=result):
                 return self._finish_call(result, at)
             case RunEnded(reason=reason, detail=detail):
@@ -338,6 +349,8 @@ class _RunRows:
             case SaidInThought():
                 self._drop_calls()
                 text = "All of this turn so far turned out to be reasoning"
+            case Guided():
+                text = f"{fact.summary[:1].upper()}{fact.summary[1:]}"
             case HandedOver(agent=agent):
                 text = f"Handed over to {agent}"
             case Interrupted(cause=cause, detail=detail):

@@ -168,7 +168,7 @@ class DurableStore:
 
     async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
         """Answer whether a call may run, in the name of the user of this machine."""
-        return await self._runs.handle(run_id).approve(call_id, approved, by=getpass.getuser(), digest=digest)
+        return bool(await self._runs.handle(run_id).approve(call_id, approved, by=getpass.getuser(), digest=digest))
 
     async def cancel(self, run_id: str) -> bool:
         """End a run early."""

@@ -31,6 +31,7 @@ from toolspeak.run.inputs import (
     build_approvals,
     build_choice,
     build_conversation,
+    build_escalation,
     check_callback,
     check_chooser,
     check_code,
@@ -48,6 +49,7 @@ from toolspeak.run.inputs import (
     choose_run_tools,
     find_start,
     set_system,
+    show_notes,
 )
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
@@ -169,6 +171,7 @@ class Agent(BaseAgent[T_co, Deps]):
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
         on_tool_error: ToolErrorChoice | None = None,
         tool_budget: int | None = None,
+        escalate: str | Sequence[str] = (),
         code: bool | SandboxLimits = False,
         tracer: TracerOption = None,
         settings: "Settings | None" = None,
@@ -204,6 +207,9 @@ class Agent(BaseAgent[T_co, Deps]):
                 raises, all others tell.
             tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
                 many for it, the model is shown those that the prompt may be about, and finds the others.
+            escalate: When the next of several models is asked for a message though the first one works: `"loop"` (it
+                repeats itself), `"malformed"` (its calls cannot be run), `"missing"` (a call that must be made is
+                missing), or several of them: `"loop,malformed,missing"`. The message after that is the first one's.
             code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
             tracer: A tracer or tracer provider of OpenTelemetry, which gets spans of each run, or `Tracing(…)`.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
@@ -224,6 +230,7 @@ class Agent(BaseAgent[T_co, Deps]):
         self.approve, self.summarize, self.deps = approve, summarize, deps
         self._token_rates = TokenRates()
         self.tool_timeout, self.tool_budget = check_timeout(tool_timeout), check_tool_budget(tool_budget)
+        self.escalation = build_escalation(escalate, self.models)
         self.code, self.tracing = check_code(code), check_tracer(tracer)
         self.on_tool_error = check_tool_error_choice(on_tool_error, self.model)
         self._given: dict[str, Any] = {
@@ -243,6 +250,7 @@ class Agent(BaseAgent[T_co, Deps]):
             "tool_timeout": tool_timeout,
             "on_tool_error": on_tool_error,
             "tool_budget": tool_budget,
+            "escalate": escalate,
             "code": code,
             "tracer": tracer,
             "settings": settings,
@@ -419,6 +427,7 @@ class Agent(BaseAgent[T_co, Deps]):
         async def begin() -> "tuple[Driver, Sequence[Fact]]":
             asked, ended = await wait_within(limits, ask_before_start(), None, durability)
             toolbox, dialect, opening = asked or (fixed or self.own_tools, self.dialect, messages)
+            opening = show_notes(opening, toolbox)
             has_tools = ended is None or fixed is not None
             offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
@@ -436,6 +445,8 @@ class Agent(BaseAgent[T_co, Deps]):
                 compacted=compacted,
                 tool_budget=None if self.code else self.tool_budget,
                 search_tools=() if self.tool_budget is None else name_search_tools(offered),
+                guided=True,
+                escalation=self.escalation,
             )
             driver = self._build_driver(run_id, offered, dialect, options, setup)
             return driver, [started] if ended is None else [started, ended]
@@ -485,8 +496,10 @@ class Agent(BaseAgent[T_co, Deps]):
         return self._answer if (output := setup.get("output")) is None else Output(output)
 
     def _find_approver(self, options: RunOptions | ResumeOptions, setup: RunSetup) -> Approver | None:
-        approve, outer = options.get("approve") or self.approve, setup.get("outer")
-        return outer.approve if approve is None and outer is not None else approve
+        if "approve" in options:  # None, too: then the run pauses
+            return options["approve"]
+        outer = setup.get("outer")
+        return outer.approve if self.approve is None and outer is not None else self.approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         return self.deps if (deps := options.get("deps")) is None else deps

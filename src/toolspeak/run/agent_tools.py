@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
@@ -11,6 +12,7 @@ from toolspeak.tools import Tool, Toolbox, as_tool
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
+    from toolspeak.mcp.config import ServerApproval
     from toolspeak.mcp.server_tools import ServerTools
     from toolspeak.settings.resolver import Listing
 
@@ -56,10 +58,13 @@ class AgentTools:
         return self.load()
 
 
-def collect_tools(tools: Tools | AgentTools, listing: "Listing | None" = None) -> AgentTools:
+def collect_tools(
+    tools: Tools | AgentTools, listing: "Listing | None" = None, approve: "ServerApproval | None" = None
+) -> AgentTools:
     """Collect tools from what an agent was given. Places are searched, and no server is started.
 
-    Of a project's folder, only the files of `listing` are loaded.
+    Of a project's folder, only the files of `listing` are loaded. `approve` says which calls of MCP servers need an
+    approval, where their file does not say it.
     """
     if isinstance(tools, AgentTools):
         return tools
@@ -67,10 +72,10 @@ def collect_tools(tools: Tools | AgentTools, listing: "Listing | None" = None) -
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
         return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
-    return _search_sources(tools, listing)
+    return _search_sources(tools, listing, approve)
 
 
-def _search_sources(tools: Tools, listing: "Listing | None") -> AgentTools:
+def _search_sources(tools: Tools, listing: "Listing | None", approve: "ServerApproval | None") -> AgentTools:
     """Collect tools from modules, files and folders, and from MCP servers, with what is imported only for these."""
     from toolspeak.mcp.config import distrust_compiled_files, is_server_target, read_target
     from toolspeak.mcp.server_tools import ServerTools
@@ -95,6 +100,7 @@ def _search_sources(tools: Tools, listing: "Listing | None") -> AgentTools:
             configs = read_target(each)
             if listing is not None:
                 configs = [distrust_compiled_files(config) for config in configs]
+            configs = [replace(config, approve=approve) if config.approve is None else config for config in configs]
             servers.append(build_server_tools(configs))
         elif isinstance(each, ModuleType | Path | str):
             boxes.append(discover_listed(each, listing))

@@ -59,13 +59,21 @@ class UnansweredCalls:
     """The calls of a paused run: nobody can be asked about them now.
 
     Attributes:
-        calls: The calls that wait; the run pauses when there are some.
-        inside: The calls of inner runs that wait, by the ids of the calls that made these runs.
+        calls: The calls that wait for an approval; the run pauses when there are some.
+        inside: The calls of inner runs that wait for one, by the ids of the calls that made these runs. There may be
+            none, if calls of the inner run wait for a time or a signal.
+        is_suspended: Whether the run pauses because calls wait for a time or a signal.
     """
 
     def __init__(self) -> None:
         self.calls: tuple[ToolCall, ...] = ()
         self.inside: dict[str, tuple[ToolCall, ...]] = {}
+        self.is_suspended = False
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether the run pauses as soon as nothing is under way."""
+        return bool(self.calls) or self.is_suspended
 
     def has_paused(self, turn: Turn) -> bool:
         """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait.
@@ -75,10 +83,16 @@ class UnansweredCalls:
         is_running = bool(set(turn.running_ids) - self.inside.keys())
         if not self.calls and self.inside and not turn.is_open and not is_running:
             self.calls = tuple(call for calls in self.inside.values() for call in calls)
-        return bool(self.calls) and not is_running
+            self.is_suspended = not self.calls
+        return self.is_pausing and not is_running
 
     def build_pause(self, facts: Sequence[Fact]) -> RunPaused:
         """Return the error that pauses the run, which has these facts."""
+        if not self.calls:
+            return RunPaused(
+                "calls of the run wait for a time or a signal; the workers of its store go on with it then",
+                facts=tuple(facts),
+            )
         names = ", ".join(call.name for call in self.calls)
         return RunPaused(
             f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "

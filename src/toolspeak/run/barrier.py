@@ -19,6 +19,9 @@ Committer: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
 """A function that stores the next events of a run: facts for good, deltas for display. It returns when the facts are
 safe, and an exception of it ends the run, without further facts."""
 
+Confirmer: TypeAlias = Callable[[], Awaitable[None]]
+"""A function that returns if whoever drives a run may still do so, and raises if not."""
+
 
 @frozen
 class Durability:
@@ -27,6 +30,7 @@ class Durability:
     Attributes:
         run_id: The id of the run.
         commit: Stores events.
+        confirm: Asked right before something is launched: the process may have been stopped since the commit.
         news: Facts that happened while nobody drove the run, such as approvals.
         elapsed: Seconds of `Limits.seconds` that the run has used before it is resumed.
         seconds_left: Seconds until the deadline of the run; None if it has none.
@@ -36,6 +40,7 @@ class Durability:
 
     run_id: str
     commit: Committer
+    confirm: Confirmer | None = None
     news: tuple[Fact, ...] = ()
     elapsed: float = 0.0
     seconds_left: float | None = None
@@ -46,15 +51,31 @@ class RunParked(Exception):
     """A run was put down at a point where nothing was under way. Its facts say how it goes on."""
 
 
+class ModelUnavailable(Exception):
+    """No model answers a durable run now. It was put down, and its facts say how it goes on when one does.
+
+    Attributes:
+        retry_after: How many seconds the endpoint asks to wait; None if it does not say.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.retry_after: float | None = getattr(error, "retry_after", None)
+
+
 class CommitBarrier:
     """Collects the events of a run, and holds back what they announce until they are committed.
 
     Args:
-        commit: Stores events; without it, there is nothing to wait for.
+        durability: What makes the run durable; without it, there is nothing to wait for.
+
+    Attributes:
+        confirm: Asked right before something is launched.
     """
 
-    def __init__(self, commit: Committer | None) -> None:
-        self._commit = commit
+    def __init__(self, durability: Durability | None) -> None:
+        self._commit = None if durability is None else durability.commit
+        self.confirm = None if durability is None else durability.confirm
         self._events: list[Event] = []
         self._launches: dict[str, Callable[[], None]] = {}
         self._waiters: list[asyncio.Future[None]] = []
@@ -90,6 +111,8 @@ class CommitBarrier:
                 self._is_committing = True  # and it stays so if the commit fails: then nobody may go on
                 await self._commit(events)
                 self._is_committing = False
+            if launches and self.confirm is not None:
+                await self.confirm()
             for launch in launches.values():
                 launch()
             for waiter in waiters:

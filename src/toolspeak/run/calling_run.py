@@ -14,7 +14,7 @@ from toolspeak.execution import Executor
 from toolspeak.execution.user_functions import ask_function
 from toolspeak.loop import State
 from toolspeak.run.approvals import Approver
-from toolspeak.run.barrier import CommitBarrier, Durability
+from toolspeak.run.barrier import CommitBarrier, Durability, ModelUnavailable
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import DELTAS
 from toolspeak.tools import Context, Toolbox
@@ -23,7 +23,6 @@ from toolspeak.values.events import (
     Event,
     Fact,
     HandedOver,
-    Interrupted,
     NestedDelta,
     NestedFact,
     ToolProgress,
@@ -86,7 +85,8 @@ class CallingRun(Protocol):
     def recalled_chars(self) -> int: ...
     def take_event(self, event: NestedDelta | NestedFact | ToolProgress) -> None: ...
     def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None: ...
-    def end_with_fault(self, error: BaseException, interrupted: Interrupted) -> None: ...
+    def put_down_inside(self, call_id: str, outage: ModelUnavailable) -> None: ...
+    def end_with_fault(self, error: BaseException, detail: str) -> None: ...
     def hand_over(self, fact: HandedOver, speaker: Speaker) -> None: ...
 
 
@@ -119,7 +119,7 @@ class OuterCall(NamedTuple):
         async def commit(_: Sequence[Event]) -> None:
             await barrier.wait()
 
-        return Durability(run_id="", commit=commit)
+        return Durability(run_id="", commit=commit, confirm=barrier.confirm)
 
     @property
     def approve(self) -> Approver | None:

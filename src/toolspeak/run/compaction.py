@@ -26,6 +26,7 @@ from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.turn_request import render_request
 from toolspeak.values.errors import ProviderError, ReplayMiss, StreamInterrupted, UsageError
 from toolspeak.values.events import ENDED_WELL, Compacted, TurnEnded, Usage
+from toolspeak.values.limits import CHARS_PER_TOKEN
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, Text, assume_origin, system, user
 from toolspeak.values.origin import Origin
@@ -177,6 +178,9 @@ MAX_SUMMARY_TOKENS = 2_048
 MAX_RECALLED_CHARS = 8_000
 """Characters that one call of `recall` returns; of a small context, about a quarter."""
 
+MIN_RECALLED_CHARS = 400
+"""The least that it returns, however few tokens a result may have."""
+
 
 class Compactor:
     """Compacts the conversation of one run.
@@ -279,6 +283,7 @@ def find_context(state: State, answering: AnsweringModel) -> int | None:
     return min(limit, own)
 
 
-def count_recalled_chars(context: int | None) -> int:
+def count_recalled_chars(context: int | None, result_tokens: int | None = None) -> int:
     """Return the most characters that one call of `recall` returns."""
-    return MAX_RECALLED_CHARS if context is None else max(min(context * 3 // 4, MAX_RECALLED_CHARS), 1)
+    most = MAX_RECALLED_CHARS if context is None else max(min(context * 3 // 4, MAX_RECALLED_CHARS), 1)
+    return most if result_tokens is None else min(most, max(result_tokens * CHARS_PER_TOKEN, MIN_RECALLED_CHARS))

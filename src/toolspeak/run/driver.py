@@ -24,14 +24,17 @@ from toolspeak.loop import (
     AskModel,
     CancelTools,
     Finish,
+    Guide,
     RunTools,
     State,
     StopStream,
+    Suspend,
     decide,
     fold,
     initial_state,
 )
 from toolspeak.models import find_model_cost
+from toolspeak.models.model import find_model_context
 from toolspeak.run.approvals import (
     Recorder,
     UnansweredCalls,
@@ -39,16 +42,17 @@ from toolspeak.run.approvals import (
     collect_approvals,
     withdraw_approvals,
 )
-from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
+from toolspeak.run.barrier import CommitBarrier, Durability, ModelUnavailable, RunParked
 from toolspeak.run.calling_run import Speaker
 from toolspeak.run.compaction import count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
-from toolspeak.run.fallback import find_call_ids, prepare_fallback, receive_message, report_reuse
-from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.fallback import OUTAGES, find_call_ids, prepare_fallback, receive_message, report_reuse
+from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived, RulesAsked
 from toolspeak.run.running_calls import RunningCalls
 from toolspeak.run.turn_request import build_reader, render_request
 from toolspeak.tools import Context
 from toolspeak.turns import TurnReader
+from toolspeak.values.errors import ToolError
 from toolspeak.values.events import (
     BY_RULE,
     ApprovalGiven,
@@ -65,6 +69,7 @@ from toolspeak.values.events import (
     ToolProgress,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.values.log import LOG, log_end
@@ -142,17 +147,20 @@ class Driver:
         self.successors: dict[str, Speaker] = {}
         self._handed_over: HandedOver | None = None  # to the agent that speaks now
         self._record, self._publish, self._durability = record, publish, durability
-        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
+        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady | RulesAsked] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._request_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
-        self._stream_stopped = self._is_parking = False
+        self._stream_stopped = self._is_parking = self._is_choosing = False
         self._unanswered = UnansweredCalls()
+        self._outage: ModelUnavailable | None = None
+        self._waiting_ids: set[str] = set()  # of calls whose inner runs were put down
         self._in_question: set[str] = set()  # calls about which a rule of their tool was asked
-        self.barrier = CommitBarrier(durability.commit if durability is not None else None)
+        self._needs_somebody: set[str] = set()  # those about which the rule said that somebody must be asked
+        self.barrier = CommitBarrier(durability)
         listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
         self._listeners = [listener for listener in listeners if listener]
         self._calls = RunningCalls(self, self._inbox.put)
@@ -183,6 +191,8 @@ class Driver:
                 if self._unanswered.has_paused(self.state.turn):
                     raise self._unanswered.build_pause(self.facts)
                 turn = self.state.turn
+                if self._outage is not None and self._waiting_ids.issuperset(turn.running_ids):
+                    raise self._outage
                 is_busy = turn.is_open or turn.running_ids or turn.abandoned_ids or self.speaker.compactor.is_busy
                 if self._is_parking and not is_busy:
                     raise RunParked
@@ -222,7 +232,7 @@ class Driver:
         for listener in self._listeners:
             listener(delta)
 
-    def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady) -> None:
+    def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady | RulesAsked) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
@@ -231,6 +241,8 @@ class Driver:
         elif isinstance(item, ModelFailed):
             if self._is_open(item.request):
                 self._handle_failure(item.error)
+        elif isinstance(item, RulesAsked):
+            self._act()
         elif isinstance(item, FallbackReady):
             if self._is_open(item.request) and self.state.interruption is None:
                 self._apply(item.restarted)
@@ -250,6 +262,9 @@ class Driver:
         restarted = None if is_interrupted else self.speaker.models.pass_on(error, self.state)
         if restarted is None:
             self.error = error if is_interrupted else self.speaker.models.build_error()
+            if self._durability is not None and not is_interrupted and isinstance(error, OUTAGES):
+                self._put_down_turn(self.error)
+                return
             self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
             return
         self._discarded_ids |= find_call_ids(self.facts)
@@ -257,6 +272,12 @@ class Driver:
             self._apply(restarted)
         else:
             self._tasks.start(prepare_fallback(self.speaker.models, restarted, self._request_count, self._inbox.put))
+
+    def _put_down_turn(self, error: Exception) -> None:
+        """Discard the message that broke off, and put a durable run down: a model may answer it later."""
+        name, turn = self.speaker.models.current.model.name, self.state.turn.number
+        self._fold(TurnRestarted(turn=turn, failed=name, reason=str(error), model=name))
+        self._outage, self._is_parking, self.error = ModelUnavailable(error), True, None
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -285,9 +306,11 @@ class Driver:
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""
+        specs = self.state.specs
         if self._fold(fact):
             if isinstance(fact, Compacted):
                 self.speaker.compactor.is_busy = False
+            if self.state.specs is not specs:
                 self.speaker.quotations.clear()  # they know the tools, to which `recall` was added
             self._act()
 
@@ -311,24 +334,51 @@ class Driver:
             case RunTools(calls=calls):
                 for call in calls:
                     self._fold(ToolStarted(call_id=call.id))
-                self._calls.start(calls, self.state.results, self.state.turn.number)
+                in_doubt = [call.id for call in calls if self.state.turn.calls[call.id].in_doubt]
+                self._calls.start(calls, self.state.results, self.state.turn.number, in_doubt)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
                     self._unanswered.inside.pop(call_id, None)
                     self._calls.cancel(call_id)
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
+            case Guide(fact=fact):
+                LOG.info("run %s, turn %s: %s", self.state.run_id, self.state.turn.number, fact.summary)
+                self._apply(fact)
+            case Suspend():
+                self._unanswered.is_suspended = True
             case Finish(reason=reason, detail=detail):
                 log_end(reason, detail, f"run {self.state.run_id}, turn {self.state.turn.number}")
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
         self._follow_speaker()
+        if self.state.guidance is not None:
+            guidance = self.state.next_guidance
+            if self.speaker.models.turn_to("" if guidance is None else guidance.model, self.state.history):
+                if not self._is_choosing:
+                    self._is_choosing = True
+                    self._tasks.start(self._ask_in_chosen_dialect(action))
+                return
+        self._request_message(action)
+
+    async def _ask_in_chosen_dialect(self, action: AskModel) -> None:
+        """Ask the server of a model for its dialect, and then the model for a message, unless the run has ended."""
+        await self.speaker.models.try_dialect()
+        self._is_choosing = False
+        if self.state.ended is None and self.state.interruption is None and not self._is_parking:
+            self._request_message(action)
+            self._inbox.wake()
+
+    def _request_message(self, action: AskModel) -> None:
         if self._must_compact(action):
             return
-        model, dialect, _, _ = self.speaker.models.current
+        model, dialect, sampling, _ = self.speaker.models.current
         LOG.info("run %s, turn %s: asking %s, %s dialect", self.state.run_id, action.turn, model.name, dialect.name)
-        self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
+        in_text, context = dialect.in_text, find_model_context(model, sampling)
+        self._fold(
+            TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=in_text, context=context)
+        )
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self.speaker.quotations, self._discarded_ids)
         self._stream_stopped = False
@@ -364,7 +414,8 @@ class Driver:
     # Approval
 
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
-        if any(self._has_rule(call) for call in calls):
+        ruled = [call for call in calls if self._has_rule(call) and call.id not in self._needs_somebody]
+        if ruled:
             if new := [call for call in calls if call.id not in self._in_question]:
                 self._in_question |= {call.id for call in new}
                 self._tasks.start(self._end_on_failure(partial(self._ask_rules, new), "the approval"))
@@ -379,17 +430,19 @@ class Driver:
 
     async def _ask_rules(self, calls: Sequence[ToolCall]) -> None:
         """Let the calls run that need no approval by the rules of their tools, and ask somebody about the others."""
-        needed: list[ToolCall] = []
         for call in calls:
-            if self._has_rule(call) and not await needs_approval(
-                self.speaker.toolbox[call.name], call, self._build_context(call.id)
-            ):
-                self._inbox.put(ApprovalGiven(call_id=call.id, approved=True, by=BY_RULE))
+            answer: ApprovalGiven | None = None
+            if self._has_rule(call):
+                try:
+                    if not await needs_approval(self.speaker.toolbox[call.name], call, self._build_context(call.id)):
+                        answer = ApprovalGiven(call_id=call.id, approved=True, by=BY_RULE)
+                except ToolError as error:  # meant for the model, as in the function of the tool
+                    answer = ApprovalGiven(call_id=call.id, approved=False, reason=str(error), by=BY_RULE)
+            if answer is None:
+                self._needs_somebody.add(call.id)
             else:
-                needed.append(call)
-        if needed and self.state.ended is None and self.state.interruption is None:
-            self._ask_somebody(tuple(needed))
-            self._inbox.wake()
+                self._inbox.put(answer)
+        self._inbox.put(RulesAsked())  # somebody is asked when the calls that may run have ended
 
     def _ask_somebody(self, calls: tuple[ToolCall, ...]) -> None:
         for fact in build_questions(calls, None if self._durability is None else self.speaker.toolbox):
@@ -409,20 +462,27 @@ class Driver:
         try:
             await work()
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
-            self.end_with_fault(error, Interrupted(cause="cancelled", detail=f"{name} failed: {format_error(error)}"))
+            if isinstance(error, Exception):
+                LOG.warning("run %s: %s failed, which ends the run", self.state.run_id, name, exc_info=error)
+            self.end_with_fault(error, f"{name} failed: {format_error(error)}")
 
-    def end_with_fault(self, error: BaseException, interrupted: Interrupted) -> None:
-        """End the run with an error of the program around it: no model can do anything about it."""
+    def end_with_fault(self, error: BaseException, detail: str) -> None:
+        """End the run with an error of the program around it: no model can do anything about it.
+
+        The run is cancelled if the program itself ends: by Ctrl-C or `sys.exit`.
+        """
         if self.state.ended is None:
             self.error, self.error_is_fault = error, True
-            self._inbox.put(interrupted)
+            cause = "endpoint" if isinstance(error, Exception) else "cancelled"
+            self._inbox.put(Interrupted(cause=cause, detail=detail))
 
     # Handing over
 
     @property
     def recalled_chars(self) -> int:
         """The most characters that one call of `recall` returns."""
-        return count_recalled_chars(find_context(self.state, self.speaker.models.current))
+        tokens = None if self.state.run is None else self.state.run.limits.result_tokens
+        return count_recalled_chars(find_context(self.state, self.speaker.models.current), tokens)
 
     def hand_over(self, fact: HandedOver, speaker: Speaker) -> None:
         """Record that another agent goes on after this turn."""
@@ -444,7 +504,7 @@ class Driver:
 
     def take_event(self, event: NestedDelta | NestedFact | ToolProgress) -> None:
         """Make an event of a call one of this run. A fact is recorded before the inner run of the call acts on it."""
-        if self.state.ended is not None or self._unanswered.calls:
+        if self.state.ended is not None or self._unanswered.is_pausing:
             return
         if isinstance(event, NestedFact):
             self._fold(event)
@@ -453,15 +513,21 @@ class Driver:
         self._inbox.wake()
 
     def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
-        """Note that the inner run of a call waits for somebody to allow `calls`."""
+        """Note that the inner run of a call waits: for somebody to allow `calls`, or, if there are none, for a time."""
         self._unanswered.inside[call_id] = calls
+        self._inbox.wake()
+
+    def put_down_inside(self, call_id: str, outage: ModelUnavailable) -> None:
+        """Note that no model answers the inner run of a call: put this run down when its other calls have ended."""
+        self._outage, self._is_parking = outage, True
+        self._waiting_ids.add(call_id)
         self._inbox.wake()
 
     # The end
 
     def _complete_facts(self) -> None:
         """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""
-        if self.state.run is None or self.state.ended is not None or self._unanswered.calls:
+        if self.state.run is None or self.state.ended is not None or self._unanswered.is_pausing or self._outage:
             return
         self._handle(Interrupted(cause="cancelled", detail="whoever started the run did not wait for its end"))
         while self.state.ended is None and (items := self._inbox.take_now()):

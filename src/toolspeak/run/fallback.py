@@ -1,6 +1,7 @@
 """`ModelRotation`: which of an agent's models is asked, and which one after it has failed.
 
-A run stays with the model that answered last. If that model fails, the others are asked in the order of the list, from
+A run stays with the model that answered last, but for a message that a larger model is asked for since this one is
+lost (`Guided.model`). If that model fails, the others are asked in the order of the list, from
 the next one on and around its end, each of them once for a message. Only an outage or a rate limit passes a message on:
 a request that an endpoint refuses (a wrong key, an unknown model, a conversation that is too long) has a cause that
 somebody must mend, and that another model would only hide. A model that cannot take an attachment of the conversation
@@ -40,6 +41,7 @@ from toolspeak.values.events import (
     TurnStarted,
 )
 from toolspeak.values.log import LOG
+from toolspeak.values.messages import Message
 from toolspeak.values.pieces import Answer, Piece
 from toolspeak.values.spec import ToolSpec
 
@@ -81,6 +83,7 @@ class ModelRotation:
     def __init__(self, models: Sequence[AnsweringModel]) -> None:
         self._models = list(models)
         self._place = 0
+        self._home: int | None = None  # the place to return to, while another model is asked for one message
         self._failures: list[_Failure] = []  # of the message that is asked for now
         self._sent = SentMessages()
 
@@ -92,6 +95,27 @@ class ModelRotation:
         """Return the request to the current model."""
         _, dialect, sampling, _ = self.current
         return Request(shown=shown, dialect=dialect.name, stream=stream, sampling=sampling, sent=self._sent)
+
+    def turn_to(self, name: str, history: Sequence[Message]) -> bool:
+        """Choose the model of this name for the next message; with "", return to the one that was asked before.
+
+        A model that cannot take an attachment of the history is not chosen. Return whether the server of the model that
+        was chosen must be asked for its dialect.
+        """
+        if self._failures:  # the message goes from model to model already
+            return False
+        self._place = home = self._place if self._home is None else self._home
+        self._home = None
+        place = next((place for place, each in enumerate(self._models) if each.model.name == name != ""), home)
+        if place == home:
+            return False
+        try:
+            check_attachments(self._models[place].model, history)
+        except UsageError as unsupported:
+            LOG.warning("%s is not asked: %s", name, unsupported)
+            return False
+        self._place, self._home = place, home
+        return self.current.choose_dialect is not None
 
     def note_answer(self) -> None:
         """Note that the message is there: for the next one, every model may be asked again."""
@@ -125,6 +149,13 @@ class ModelRotation:
         if current.choose_dialect is not None:
             dialect = await current.choose_dialect()
             self._models[place] = current._replace(dialect=dialect, choose_dialect=None)
+
+    async def try_dialect(self) -> None:
+        """Ask for the dialect of the current model. If that fails, it is asked in the one that is known so far."""
+        try:
+            await self.choose_dialect()
+        except Exception as error:
+            LOG.warning("%s could not be asked for its dialect", self.current.model.name, exc_info=error)
 
     def build_error(self) -> Exception:
         """Return the error that ends the run: the one failure, or one error that names each model and its reason."""
@@ -208,8 +239,5 @@ async def prepare_fallback(
 
     If that fails, the model is asked in the dialect that is known so far. The `number`-th request of the run broke off.
     """
-    try:
-        await models.choose_dialect()
-    except Exception as error:
-        LOG.warning("%s could not be asked for its dialect", restarted.model, exc_info=error)
+    await models.try_dialect()
     put(FallbackReady(request=number, restarted=restarted))

@@ -59,6 +59,7 @@ class Handoff:
             tools=toolbox.specs,
             tool_budget=None if agent.code else agent.tool_budget,
             search_tools=name_search_tools(toolbox),
+            escalation=agent.escalation,
         )
 
 

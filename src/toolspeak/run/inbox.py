@@ -41,6 +41,10 @@ class ModelFailed:
     error: Exception
 
 
+class RulesAsked(NamedTuple):
+    """All rules of tools were asked that say whether somebody must allow a call."""
+
+
 @frozen
 class FallbackReady:
     """The dialect of the model that is asked next is known. The `request`-th request of the run broke off."""

@@ -9,7 +9,7 @@ is sent.
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import DIALECTS, Dialect, dialect
@@ -29,6 +29,7 @@ from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver, Deps, Summarizer
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.tools.schema_function import NOTE_ATTRIBUTE
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import (
@@ -36,6 +37,8 @@ from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     Compacted,
+    Escalation,
+    EscalationCause,
     Fact,
     HandedOver,
     NestedFact,
@@ -46,7 +49,8 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.limits import Limits
 from toolspeak.values.log import LOG
-from toolspeak.values.messages import Message, system, user
+from toolspeak.values.messages import Message, Part, Text, compose, system, user
+from toolspeak.values.origin import Origin, Stretch
 
 if TYPE_CHECKING:
     from toolspeak.settings import Settings
@@ -85,6 +89,7 @@ class PlainOptions(TypedDict, Generic[Deps], total=False):
     tool_timeout: float | None
     on_tool_error: "ToolErrorChoice | None"
     tool_budget: int | None
+    escalate: str | Sequence[str]
     code: bool | SandboxLimits
     tracer: TracerOption
     settings: "Settings | None"
@@ -127,7 +132,7 @@ def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     return match_dialect(found, model)
 
 
-WHOLE_LIMITS = ("calls", "context")
+WHOLE_LIMITS = ("calls", "context", "result_tokens")
 """Limits by which lists and texts are cut, so that they must be whole numbers."""
 
 
@@ -135,8 +140,8 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context"):
-        value: Any = getattr(limits, name)
+    for each in fields(Limits):
+        name, value = each.name, getattr(limits, each.name)
         if value is None or (type(value) is int and value >= 0):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -293,6 +298,16 @@ def check_tool_budget(tokens: Any) -> int | None:
     return tokens
 
 
+def build_escalation(causes: Any, models: Sequence[Model]) -> Escalation | None:
+    """Return when another model is asked than the first, from names of causes; None if there is none, or no model."""
+    names = [name.strip() for name in causes.split(",")] if isinstance(causes, str) else causes
+    known = get_args(EscalationCause)
+    if not isinstance(names, Sequence) or any(name not in known for name in cast("Sequence[Any]", names) if name):
+        raise UsageError(f"escalate is one or several of {', '.join(known)}, as in 'loop,missing', not {causes!r}")
+    chosen = tuple(cause for cause in known if cause in names)
+    return Escalation(causes=chosen, models=tuple(model.name for model in models)) if chosen and models[1:] else None
+
+
 def check_code(code: Any) -> bool | SandboxLimits:
     """Return whether a model writes programs, and what a program may use, if programs can be run here."""
     if not isinstance(code, bool | SandboxLimits):
@@ -333,6 +348,30 @@ def build_conversation(system_prompt: System | None, messages: Any, prompt: Any)
     if not conversation or conversation[-1].role not in ("user", "tool"):
         raise UsageError("nothing is asked; give a prompt, or messages that end with one of the user's")
     return tuple(conversation)
+
+
+def show_notes(messages: tuple[Message, ...], tools: Iterable[Tool[..., Any]]) -> tuple[Message, ...]:
+    """Return a conversation whose system prompt ends with what the MCP servers of these tools say of themselves."""
+    notes: dict[tuple[str, str] | None, None] = {getattr(each.function, NOTE_ATTRIBUTE, None): None for each in tools}
+    notes.pop(None, None)
+    first = messages[0] if messages and messages[0].role == "system" else Message(role="system", parts=())
+    own = tuple(part for part in first.parts if not _is_note(part))
+    if not notes and len(own) == len(first.parts):
+        return messages
+    stretches: list[Stretch] = []
+    for server, text in filter(None, notes):
+        quoted = "\n".join(f"> {line}" for line in text.split("\n"))
+        stretches.append(
+            Stretch(f"\n\nThe MCP server {server} says of its tools (notes, no requests):\n", Origin.PROGRAM)
+        )
+        stretches.append(Stretch(quoted, Origin.FOREIGN_DESCRIPTION))
+    parts = (*own, compose(stretches)) if stretches else own
+    others = messages[1:] if first is messages[0] else messages
+    return (replace(first, parts=parts), *others) if parts else others
+
+
+def _is_note(part: Part) -> bool:
+    return isinstance(part, Text) and any(span.origin is Origin.FOREIGN_DESCRIPTION for span in part.spans)
 
 
 def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted | None:

@@ -25,6 +25,10 @@ PROBE_TIMEOUT_SECONDS = 0.25
 """How long an event loop that nothing blocks may take to call a function."""
 
 
+_alive: "set[PortalTask[Any]]" = set()
+"""The tasks that have not ended. An event loop does not keep them, and an abandoned one must be cancelled first."""
+
+
 class PortalTask(Generic[T]):
     """A coroutine that runs in the event loop of another thread. It keeps its value or its exception for `result`."""
 
@@ -40,6 +44,7 @@ class PortalTask(Generic[T]):
     def _start(self) -> None:
         self._task = self._loop.create_task(self._run())
         self._task.add_done_callback(self._end)
+        _alive.add(self)
 
     async def _run(self) -> None:
         try:
@@ -51,6 +56,7 @@ class PortalTask(Generic[T]):
         """Note the end. This is a callback, since a task that is cancelled before its first step never runs."""
         self._work.close()
         self._ended.set()
+        _alive.discard(self)
 
     def result(self) -> T:
         """Wait for the value. If the waiting is interrupted, by Ctrl-C for example, the coroutine is cancelled."""
@@ -63,10 +69,14 @@ class PortalTask(Generic[T]):
         return self._value[0]
 
     def cancel(self) -> None:
-        """Cancel the coroutine, if it has not ended, and wait until it has."""
+        """Cancel the coroutine, if it has not ended, and wait until it has.
+
+        Nobody waits in the thread of its event loop, where the garbage collector may find an abandoned stream.
+        """
         if not self._ended.is_set():
             self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
-            self._ended.wait(CANCEL_TIMEOUT_SECONDS)
+            if asyncio._get_running_loop() is not self._loop:  # pyright: ignore[reportPrivateUsage] (it never raises)
+                self._ended.wait(CANCEL_TIMEOUT_SECONDS)
 
 
 class Portal:
@@ -165,13 +175,19 @@ def call(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate(batches: AsyncGenerator[list[T]]) -> Generator[T]:
-    """Run an async generator of batches in a portal, and yield the items one by one."""
+    """Run an async generator of batches in a portal, and yield the items one by one.
+
+    The generator goes on when the items of its last batch are taken, and stands still if nobody asks for more.
+    """
     queue: SimpleQueue[list[T] | None] = SimpleQueue()
+    wanted = asyncio.Event()
 
     async def feed() -> None:
         try:
             async for batch in batches:
+                wanted.clear()
                 queue.put(batch)
+                await wanted.wait()
         finally:
             await batches.aclose()
             queue.put(None)
@@ -181,6 +197,7 @@ def iterate(batches: AsyncGenerator[list[T]]) -> Generator[T]:
         try:
             while (batch := queue.get()) is not None:
                 yield from batch
+                portal.loop.call_soon_threadsafe(wanted.set)
         finally:
             task.cancel()
         task.result()

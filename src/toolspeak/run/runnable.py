@@ -23,7 +23,7 @@ from toolspeak.run.model_lookup import Models
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Context, Toolbox
-from toolspeak.values.events import Compacted, Fact, HandedOver, RunStarted
+from toolspeak.values.events import Compacted, Escalation, Fact, HandedOver, RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
@@ -59,7 +59,8 @@ class RunOptions(TypedDict, Generic[Deps], total=False):
         record: Called with each fact before the run acts on it.
         compacted: What an earlier run left of `messages` for the model, as its outcome has it.
         model: The model of this run, in one of the forms of `Agent`, instead of the agent's own.
-        approve: Called with each call that needs an approval, instead of the agent's own function.
+        approve: Called with each call that needs an approval, instead of the agent's own function; None for nobody,
+            so that the run pauses.
         data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
     """
 
@@ -84,7 +85,8 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
         limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
             that stopped at one of its limits goes on if these allow it. Inner runs that are under way keep theirs.
         model: The model that goes on, in one of the forms of `Agent`, instead of the agent's own.
-        approve: Called with each call that needs an approval, instead of the agent's own function.
+        approve: Called with each call that needs an approval, instead of the agent's own function; None for nobody,
+            so that the run pauses.
         data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
     """
 
@@ -396,6 +398,7 @@ class BaseAgent(Runnable[T_co, Deps]):
     deps: Any
     tool_timeout: float | None
     tool_budget: int | None
+    escalation: Escalation | None
     code: bool | SandboxLimits
     _tools: AgentTools
 

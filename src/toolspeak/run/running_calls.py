@@ -1,16 +1,18 @@
-"""`RunningCalls`: the calls of a run that are under way, and what their functions report."""
+"""`RunningCalls`: the calls of a run that are under way, what their functions report, and what they wait for."""
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from toolspeak.execution import RunningCall
 from toolspeak.loop import words
 from toolspeak.run.calling_run import CALLING_RUN, CallingRun
-from toolspeak.values.errors import ToolsChanged
-from toolspeak.values.events import Interrupted, ToolFinished, ToolProgress
+from toolspeak.tools.context import CallSuspended, SignalMissing
+from toolspeak.values.errors import ToolError, ToolsChanged
+from toolspeak.values.events import ToolFinished, ToolProgress, ToolSuspended, WaitOver
 from toolspeak.values.messages import ToolCall, ToolResult
 from toolspeak.values.outcome import is_tool_bug
 
@@ -74,50 +76,93 @@ class CallProgress:
             self._put(ToolProgress(call_id=self._call_id, done=done, total=total, text=text[:MAX_TEXT_CHARS]))
 
 
+class CallWaits:
+    """The waits of one call in a durable run: those that are over return at once, and the next one suspends the call.
+
+    Attributes:
+        suspended: What the call waits for; None if it has not come to such a wait. It is suspended even if its function
+            catches `CallSuspended` and goes on.
+    """
+
+    def __init__(self, call_id: str, over: Sequence[WaitOver]) -> None:
+        self._call_id = call_id
+        self._over = over
+        self._count = 0
+        self.suspended: ToolSuspended | None = None
+
+    def wait(self, signal: str, seconds: float | None) -> Any:
+        """Return what a signal said if the wait is over; see `WaitCallback`."""
+        self._count += 1
+        if self._count > len(self._over):
+            wait = ToolSuspended(call_id=self._call_id, number=self._count, signal=signal, seconds=seconds)
+            self.suspended = self.suspended or wait
+            raise CallSuspended(wait.summary)
+        over = self._over[self._count - 1]
+        if over.signal != signal:
+            raise ToolError(
+                f"its function has changed while it waited: wait {over.number} was for {over.signal or 'a time'!r}, "
+                f"and is for {signal or 'a time'!r} now"
+            )
+        if signal and not over.came:
+            raise SignalMissing(f"the signal {signal} did not come in time")
+        return over.value
+
+
 class RunningCalls:
     """Starts calls when their facts are committed, and puts their results into the inbox of the run."""
 
-    def __init__(self, run: CallingRun, put: Callable[[ToolFinished], None]) -> None:
+    def __init__(self, run: CallingRun, put: Callable[[ToolFinished | ToolSuspended], None]) -> None:
         self._run = run
         self._put = put
         self._running: dict[str, RunningCall] = {}
 
-    def start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int) -> None:
-        """Start calls of a turn, whose arguments may refer to the results."""
+    def start(
+        self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, in_doubt: Collection[str] = ()
+    ) -> None:
+        """Start calls of a turn, whose arguments may refer to the results. Those in doubt were cut off once."""
         if self._run.barrier.is_durable:
             for call in calls:
-                self._run.barrier.launch(call.id, partial(self._start, (call,), results, turn))
+                self._run.barrier.launch(call.id, partial(self._start, (call,), results, turn, in_doubt))
         else:
-            self._start(calls, results, turn)
+            self._start(calls, results, turn, in_doubt)
 
-    def _start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int) -> None:
+    def _start(
+        self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, in_doubt: Collection[str]
+    ) -> None:
         run, executor = self._run, self._run.speaker.executor
         outside = CALLING_RUN.set(run)
         on_start = None if run.trace is None else run.trace.enter_call
         for call in calls:
-            finish, report = self._finish, None
+            finish, report, wait = self._finish, None, None
             if executor.takes_context(call.name):
-                progress = CallProgress(call.id, run.take_event)
-                finish, report = partial(self._finish_reporting, progress), progress.report
-            running = executor.prepare(call, results, turn, finish, on_start, report)
+                progress, waits = CallProgress(call.id, run.take_event), None
+                if run.barrier.is_durable:
+                    waits = CallWaits(call.id, run.state.turn.calls[call.id].waits)
+                    wait = waits.wait
+                finish, report = partial(self._finish_reporting, progress, waits), progress.report
+            running = executor.prepare(
+                call, results, turn, finish, on_start, report, wait, in_doubt=bool(in_doubt) and call.id in in_doubt
+            )
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)
         executor.start_quick_calls()
 
-    def _finish_reporting(self, progress: CallProgress, result: ToolResult) -> None:
+    def _finish_reporting(self, progress: CallProgress, waits: CallWaits | None, result: ToolResult) -> None:
         progress.finish()
-        self._finish(result)
+        if waits is not None and waits.suspended is not None:
+            self._running.pop(result.call_id, None)
+            self._put(waits.suspended)
+        else:
+            self._finish(result)
 
     def _finish(self, result: ToolResult) -> None:
         self._running.pop(result.call_id, None)
         error = self._run.speaker.executor.exceptions.get(result.call_id) if result.error is not None else None
         if isinstance(error, ToolsChanged) and error.server is not None:  # started again, with other tools
-            reason = f"the MCP server {error.server} has changed its tools"
-            self._run.end_with_fault(error, Interrupted(cause="endpoint", detail=reason))
+            self._run.end_with_fault(error, f"the MCP server {error.server} has changed its tools")
         elif is_tool_bug(error) and self._run.speaker.raises_tool_errors:
-            reason = f"a tool failed: {result.error}"
-            self._run.end_with_fault(error, Interrupted(cause="cancelled", detail=reason))
+            self._run.end_with_fault(error, f"a tool failed: {result.error}")
         self._put(ToolFinished(result=result))
 
     def cancel(self, call_id: str) -> None:

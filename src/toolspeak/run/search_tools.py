@@ -11,6 +11,7 @@ from typing import TypeAlias
 from toolspeak.dialects import PYTHON, Dialect
 from toolspeak.dialects.slim_tools import HELP, HELP_DESCRIPTION, find_free_name
 from toolspeak.dialects.tool_selection import FIND, describe_find_tool, explain_tool, find_names, say_found
+from toolspeak.loop.big_results import Query
 from toolspeak.loop.recall import RECALL, read_earlier
 from toolspeak.run.calling_run import CALLING_RUN, CallingRun
 from toolspeak.tools import Tool, Toolbox
@@ -18,13 +19,25 @@ from toolspeak.values.errors import ToolError
 from toolspeak.values.spec import ToolSpec
 
 
-async def recall(handle: str, start: int = 0) -> str:
-    """Return an earlier part of the conversation of the run that makes this call."""
+def recall(
+    handle: str,
+    start: int = 0,
+    lines: str = "",
+    find: str = "",
+    path: str = "",
+    where: str = "",
+    head: int = 0,
+    count: bool = False,
+) -> str:
+    """Return a part of the conversation of the run that makes this call. It runs in a thread: a result may be long."""
     run = CALLING_RUN.get()
-    if run is None or run.state.compacted is None:
+    if run is None or not run.state.has_recall:
         raise ToolError("there is nothing to recall: the whole conversation is shown")
-    before = run.state.history[: run.state.turn.history_start]
-    return read_earlier(before, run.state.compacted.through, handle, start, run.recalled_chars)
+    state = run.state
+    before = state.history[: state.turn.history_start]
+    through = 0 if state.compacted is None else state.compacted.through
+    query = Query(path=path, where=where, find=find, lines=lines, head=head, count=count, start=start)
+    return read_earlier(before, through, handle, query, run.recalled_chars)
 
 
 OWN_TOOLS = Toolbox([Tool(recall, name=RECALL.name, description=RECALL.description, effect=RECALL.effect)])

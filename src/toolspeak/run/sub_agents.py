@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from toolspeak.execution.outcome import format_error
 from toolspeak.loop import find_words_origin
+from toolspeak.run.barrier import ModelUnavailable
 from toolspeak.run.calling_run import OuterCall, find_outer_call
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.run import AgentRun
@@ -31,7 +32,7 @@ from toolspeak.tools import Context, Tool
 from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.tools.signature import read_signature
 from toolspeak.values.errors import RunPaused, ToolError, UsageError
-from toolspeak.values.events import Fact, Interrupted
+from toolspeak.values.events import Fact
 from toolspeak.values.messages import Message, assume_origin, user
 from toolspeak.values.origin import Origin
 from toolspeak.values.outcome import Outcome
@@ -107,19 +108,19 @@ def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], cont
 
 
 async def finish_inner_run(outer: OuterCall, name: str, prepare: Callable[[], AgentRun[Any]]) -> Outcome[Any]:
-    """Drive an inner run to its end. If it pauses, or the program is at fault, the outer run does the same."""
+    """Drive an inner run to its end. If it pauses or is put down, or the program is at fault, so does the outer run."""
     run: AgentRun[Any] | None = None
     try:
         run = prepare()
         return await run.finish()
     except RunPaused as paused:
         outer.run.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
+    except ModelUnavailable as outage:
+        outer.run.put_down_inside(outer.call_id, outage)
     except BaseException as error:  # a function of the user's may exit the program
-        is_usage_error = isinstance(error, UsageError)
-        if not is_usage_error and (run is None or not run.failed_by_fault):
+        if not isinstance(error, UsageError) and (run is None or not run.failed_by_fault):
             raise
-        cause = "endpoint" if is_usage_error else "cancelled"  # as in a run without inner runs
-        outer.run.end_with_fault(error, Interrupted(cause=cause, detail=f"{name} failed: {format_error(error)}"))
+        outer.run.end_with_fault(error, f"{name} failed: {format_error(error)}")
     return await asyncio.get_running_loop().create_future()  # the outer run pauses or ends, and cancels this call
 
 

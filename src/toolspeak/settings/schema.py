@@ -123,6 +123,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "limits.concurrent": COUNT,
     "limits.cost": NUMBER_OR_NONE,
     "limits.context": COUNT_OR_NONE,
+    "limits.result_tokens": COUNT_OR_NONE,
     "local.threads": COUNT,
     "local.context": COUNT,
     "local.slots": COUNT,

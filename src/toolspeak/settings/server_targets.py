@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from importlib.machinery import all_suffixes
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -25,7 +26,7 @@ from toolspeak.settings.files import Environ, exists, is_file, is_folder, open_r
 from toolspeak.values.address import HIDDEN, LONG_CODE, hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
-from toolspeak.values.validation import format_value
+from toolspeak.values.validation import format_value, nearest
 
 PREFIX = "mcp:"
 """What a target begins with that names a server."""
@@ -40,6 +41,16 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
 _HTTP_NAMES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _TRANSPORTS: Mapping[str, Transport] = {"stdio": "stdio", **dict.fromkeys(_HTTP_NAMES, "http"), "sse": "sse"}
+
+UNASKED_KEYS = ("autoApprove", "alwaysAllow")
+"""What clients call the list of tools whose calls need no approval."""
+
+_KNOWN_KEYS = (
+    *"command args env cwd url httpUrl serverUrl type transport headers disabled enabled oauth".split(),
+    *("approve", *UNASKED_KEYS, "trustHints", "instructions", "resources", "prompts", "required"),
+)
+_FOREIGN_KEYS = ("auth", "transportType")
+"""Keys of other clients that only look like one of ours."""
 
 IMPORTABLE_SUFFIXES = tuple(all_suffixes())
 CODE_SUFFIXES = (
@@ -72,6 +83,8 @@ class ServerEntry:
         cwd: The folder in which the child process starts, as it is written.
         headers: Headers of all requests, for HTTP.
         home: The folder of the file that names the server; None if a target does.
+        unasked: The names of the tools whose calls need no approval: `autoApprove`, or `alwaysAllow`; None if the file
+            has no such list.
         options: The whole entry of the file.
     """
 
@@ -83,6 +96,7 @@ class ServerEntry:
     cwd: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     home: Path | None = None
+    unasked: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -146,16 +160,29 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
     table = cast("dict[str, Any]", value)
     if table.get("disabled") is True or table.get("enabled") is False:
         return None
+    for key in table.keys() - {*_KNOWN_KEYS, *_FOREIGN_KEYS}:  # other clients have further keys
+        if not key.startswith(("_", "/")) and (similar := nearest(key, _KNOWN_KEYS, likeness=0.8)):
+            raise UsageError(f"{where}: there is no key {key}; did you mean {similar}?")
     url = table.get("url") or table.get("httpUrl") or table.get("serverUrl")
     kind = table.get("type") or table.get("transport") or ("http" if url else "stdio")
     if kind not in _TRANSPORTS:
         raise UsageError(f"{where}: type is one of {', '.join(_TRANSPORTS)}, not {format_value(kind)}")
     home = path.absolute().parent
+    lists = [_read_names(table, key, where) for key in UNASKED_KEYS if key in table]
+    unasked = tuple(chain.from_iterable(lists)) if lists else None
     if _TRANSPORTS[kind] != "stdio":
         if not isinstance(url, str):
             raise UsageError(f"{where} has no url")
         headers = _read_texts(table, "headers", where)
-        return ServerEntry(name=name, transport=_TRANSPORTS[kind], url=url, headers=headers, home=home, options=table)
+        return ServerEntry(
+            name=name,
+            transport=_TRANSPORTS[kind],
+            url=url,
+            headers=headers,
+            home=home,
+            unasked=unasked,
+            options=table,
+        )
     command, args = table.get("command"), table.get("args", [])
     if not isinstance(command, str) or not command:
         raise UsageError(f"{where} has neither a command nor a url")
@@ -166,7 +193,7 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
         raise UsageError(f"{where}: cwd is the path of a folder")
     words = (command, *cast("list[str]", args))
     env = _read_texts(table, "env", where)
-    return ServerEntry(name=name, command=words, env=env, cwd=cwd or "", home=home, options=table)
+    return ServerEntry(name=name, command=words, env=env, cwd=cwd or "", home=home, unasked=unasked, options=table)
 
 
 def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
@@ -174,6 +201,13 @@ def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
         raise UsageError(f"{where}: {key} is an object of texts")
     return cast("dict[str, str]", value)
+
+
+def _read_names(table: Mapping[str, Any], key: str, where: str) -> list[str]:
+    value: Any = table[key]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[Any]", value)):
+        raise UsageError(f"{where}: {key} is a list of names of tools, not {format_value(value)}")
+    return cast("list[str]", value)
 
 
 def is_address(text: str) -> bool:

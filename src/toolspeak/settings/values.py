@@ -160,7 +160,17 @@ class Settings:
         yield "tools", [hide_keys(target) for target in self.tools]
         for name in ("tool_budget", "code", "approve", "log"):
             yield name, getattr(self, name)
-        for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):
+        for limit in (
+            "turns",
+            "calls",
+            "tokens",
+            "seconds",
+            "repeats",
+            "concurrent",
+            "cost",
+            "context",
+            "result_tokens",
+        ):
             yield f"limits.{limit}", getattr(self.limits, limit)
         for setting, value in asdict(self.local).items():
             yield f"local.{setting}", value

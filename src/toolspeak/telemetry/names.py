@@ -5,12 +5,12 @@ The conventions are in development and have no release to depend on, so their na
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.events import FinishReason, Usage
-from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolResult
+from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking
 from toolspeak.values.spec import ToolSpec
 
 OPERATION = "gen_ai.operation.name"
@@ -31,6 +31,7 @@ TOOL_DESCRIPTION = "gen_ai.tool.description"
 TOOL_CALL_ID = "gen_ai.tool.call.id"
 SERVER_ADDRESS = "server.address"
 SERVER_PORT = "server.port"
+EXCEPTION_TYPE = "exception.type"
 
 # What models, tools and users wrote: only if it is asked for
 TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
@@ -39,6 +40,9 @@ SYSTEM_INSTRUCTIONS = "gen_ai.system_instructions"
 INPUT_MESSAGES = "gen_ai.input.messages"
 OUTPUT_MESSAGES = "gen_ai.output.messages"
 TOOL_DEFINITIONS = "gen_ai.tool.definitions"
+WRITTEN_ARGUMENTS = "toolspeak.call.written"
+WRITTEN_TEXT = "toolspeak.message.written"
+EXCEPTION_MESSAGE = "exception.message"
 
 # Ours
 RUN_ID = "toolspeak.run.id"
@@ -128,10 +132,21 @@ def encode_message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "parts": [_encode_part(part) for part in message.parts]}
 
 
-def encode_output(message: Message, finish: FinishReason) -> dict[str, Any]:
-    """Return a message of a model as the conventions write it."""
+def encode_output(message: Message, finish: FinishReason, written: Mapping[str, str]) -> dict[str, Any]:
+    """Return a message of a model as the conventions write it; `written` are arguments as the model wrote them."""
+    encoded = encode_message(message)
+    for part in encoded["parts"]:
+        if part["type"] == "tool_call" and (text := written.get(part["id"])):
+            part["arguments"] = _decode(text)
     reason = "tool_call" if finish == "tool_calls" else FINISHES.get(finish, finish)
-    return {**encode_message(message), "finish_reason": reason}
+    return {**encoded, "finish_reason": reason}
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # what the model wrote is no JSON
+        return text
 
 
 def describe_chat(model: ModelName) -> dict[str, str | int | None]:
@@ -158,10 +173,9 @@ def describe_usage(usage: Usage, cost: float | None) -> dict[str, int | float]:
     return {INPUT_TOKENS: usage.input_tokens, OUTPUT_TOKENS: usage.output_tokens, **said}
 
 
-def encode_response(result: ToolResult) -> dict[str, Any]:
-    """Return the result of a call as a message to the model."""
-    response = result.error if result.error is not None else result.output
-    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": result.call_id, "response": response}]}
+def encode_response(call_id: str, response: Any) -> dict[str, Any]:
+    """Return what a model is told of a call, as a message."""
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": response}]}
 
 
 def _encode_part(part: Part) -> dict[str, Any]:

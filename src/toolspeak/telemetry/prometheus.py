@@ -47,30 +47,30 @@ class LabelledCounter:
 
 
 class LabelledHistogram:
-    """How often a value was at most this or that, for each value of one label."""
+    """How often a value was at most this or that, for each combination of labels."""
 
-    def __init__(self, label: str, bounds: Sequence[float]) -> None:
-        self._label = label
+    def __init__(self, bounds: Sequence[float], *labels: str) -> None:
         self._bounds = bounds
-        self._counts: dict[str, list[int]] = {}
-        self._sums: dict[str, float] = {}
+        self._labels = labels
+        self._counts: dict[tuple[str, ...], list[int]] = {}
+        self._sums: dict[tuple[str, ...], float] = {}
 
-    def add(self, name: str, value: float) -> None:
-        """Count a value; `name` is that of the label."""
-        counts = self._counts.setdefault(name, [0] * (len(self._bounds) + 1))
-        counts[bisect_left(self._bounds, value)] += 1
-        self._sums[name] = self._sums.get(name, 0.0) + value
+    def add(self, number: float, *values: str) -> None:
+        """Count a number; `values` are those of the labels."""
+        counts = self._counts.setdefault(values, [0] * (len(self._bounds) + 1))
+        counts[bisect_left(self._bounds, number)] += 1
+        self._sums[values] = self._sums.get(values, 0.0) + number
 
     def list_samples(self) -> list[Sample]:
         """Return the counts up to each bound, the sum and the count of all."""
         samples: list[Sample] = []
-        for name, counts in sorted(self._counts.items()):
-            total = 0
+        for values, counts in sorted(self._counts.items()):
+            labels, total = dict(zip(self._labels, values, strict=True)), 0
             for bound, count in zip((*map(_format_number, self._bounds), "+Inf"), counts, strict=True):
                 total += count
-                samples.append(Sample(total, {self._label: name, "le": bound}, "_bucket"))
-            samples.append(Sample(self._sums[name], {self._label: name}, "_sum"))
-            samples.append(Sample(total, {self._label: name}, "_count"))
+                samples.append(Sample(total, {**labels, "le": bound}, "_bucket"))
+            samples.append(Sample(self._sums[values], labels, "_sum"))
+            samples.append(Sample(total, labels, "_count"))
         return samples
 
 

@@ -8,7 +8,9 @@
 A run that is resumed has a span for each time that it was driven. Calls that were refused are events: of the message if
 they could not be read or were quoted, of the run if somebody did not allow them. What models, tools and users wrote is
 left out unless content is asked for; then a `chat` span has what was new to the model in that turn, not the whole
-conversation again. No span stays open: when a run ends, is resumed or is closed, all spans below it end.
+conversation again, with arguments as the model wrote them. A function that failed has an event `exception`; its
+traceback is in the log and in no fact. No span stays open: when a run ends, is resumed or is closed, all spans below
+it end.
 """
 
 import re
@@ -36,6 +38,7 @@ from toolspeak.values.events import (
     CallStarted,
     Compacted,
     Fact,
+    Guided,
     HandedOver,
     Interrupted,
     NestedFact,
@@ -46,10 +49,12 @@ from toolspeak.values.events import (
     SaidInThought,
     ToolFinished,
     ToolStarted,
+    ToolSuspended,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
     Usage,
+    WaitOver,
 )
 from toolspeak.values.messages import ToolResult
 from toolspeak.values.spec import ToolSpec
@@ -116,6 +121,7 @@ class RunSpans:
         self._started: RunStarted | None = None
         self._tools: dict[str, ToolSpec] = {}
         self._ready: dict[str, CallReady] = {}
+        self._malformed: list[CallMalformed] = []  # those of this message
         self._unshown: list[dict[str, Any]] = []  # messages that the model has not been shown
         self._span: TraceSpan | None = None
         self._turn: TraceSpan | None = None
@@ -145,15 +151,21 @@ class RunSpans:
                 if repair != "none":
                     self._count(names.REPAIRED_CALLS)
             case CallMalformed(name=tool, reason=reason):
+                self._malformed.append(fact)
                 self._refuse("malformed", tool or "", reason)
             case CallQuoted(call_id=call_id):
                 self._refuse("quoted", self.name_tool(call_id))
             case SaidInThought():
+                self._malformed.clear()
                 self._note(self._turn, "toolspeak.said_in_thought")
             case TurnEnded():
                 self._finish_turn(fact)
             case ToolStarted(call_id=call_id):
                 self._start_call(call_id)
+            case ToolSuspended(call_id=call_id) | WaitOver(call_id=call_id):
+                self._note(self._span, f"toolspeak.{fact.kind}", {names.TOOL_NAME: self.name_tool(call_id)})
+                if (span := self.calls.pop(call_id, None)) is not None:  # the call has another one after its wait
+                    self._maker.end(span)
             case ToolFinished(result=result):
                 self._finish_call(result)
             case Compacted():
@@ -165,6 +177,8 @@ class RunSpans:
             case ApprovalGiven(call_id=call_id, approved=approved):
                 answer = {names.TOOL_NAME: self.name_tool(call_id), "toolspeak.approved": approved}
                 self._note(self._span, "toolspeak.approval_given", answer)
+            case Guided(cause=cause, step=step):
+                self._note(self._span, "toolspeak.guided", {names.REASON: cause, "toolspeak.step": step})
             case HandedOver(agent=agent, tools=tools):
                 self._tools = {tool.name: tool for tool in tools}
                 self._note(self._span, "toolspeak.handed_over", {names.AGENT_NAME: agent})
@@ -249,6 +263,7 @@ class RunSpans:
 
     def _start_turn(self, fact: TurnStarted) -> None:
         self._end_turn()
+        self._malformed.clear()
         if self._span is None:
             return
         self._model = fact.model or self._model
@@ -268,8 +283,18 @@ class RunSpans:
         if fact.finish == "error":
             turn.fail("broke_off", "the message broke off")
         if self._maker.has_content:
-            turn.attributes[names.OUTPUT_MESSAGES] = names.format_json([names.encode_output(fact.message, fact.finish)])
+            self._add_content(turn, fact)
         self._end_turn()
+
+    def _add_content(self, turn: TraceSpan, fact: TurnEnded) -> None:
+        """Give a message its content. Calls have the arguments that the model wrote, also those that cannot run."""
+        written = {call.id: self._ready[call.id].written for call in fact.message.calls if call.id in self._ready}
+        written |= {each.call_id: each.raw for each in self._malformed}
+        output = names.encode_output(fact.message, fact.finish, written)
+        turn.attributes[names.OUTPUT_MESSAGES] = names.format_json([output])
+        if fact.message.raw is not None and fact.message.calls:
+            turn.attributes[names.WRITTEN_TEXT] = fact.message.raw.text
+        self._unshown += [names.encode_response(each.call_id, each.reply) for each in self._malformed]
 
     def _end_turn(self) -> None:
         if self._turn is not None:
@@ -312,16 +337,22 @@ class RunSpans:
         }
         if self._maker.has_content and ready is not None:
             attributes[names.TOOL_ARGUMENTS] = names.format_json(encode_argument(ready.call.arguments))
+            attributes[names.WRITTEN_ARGUMENTS] = ready.written
         self.calls[call_id] = self._maker.start(f"execute_tool {tool}".strip(), "internal", self._span, attributes)
 
     def _finish_call(self, result: ToolResult) -> None:
         if self._maker.has_content:
-            self._unshown.append(names.encode_response(result))
+            response = result.output if result.error is None else result.error
+            self._unshown.append(names.encode_response(result.call_id, response))
         span = self.calls.pop(result.call_id, None)
         if span is None:
             return
         if result.error is not None:
-            span.fail(_name_error(result), result.error if self._maker.has_content else "")
+            kind, message = _split_error(result)
+            span.fail(kind, result.error if self._maker.has_content else "")
+            if result.ran:  # the message may hold anything that the function was working on
+                more = {names.EXCEPTION_MESSAGE: message} if self._maker.has_content else {}
+                self._note(span, "exception", {names.EXCEPTION_TYPE: kind, **more})
         if self._maker.has_content:
             said = names.format_json(result.output) if result.error is None else result.error
             span.attributes[names.TOOL_RESULT] = said
@@ -334,12 +365,13 @@ class RunSpans:
             span.events.append(SpanEvent(name=name, at=self._maker.now, attributes=clean_attributes(attributes or {})))
 
 
-def _name_error(result: ToolResult) -> str:
-    """Return the sort of an error: the name of the exception, where the error begins with one."""
+def _split_error(result: ToolResult) -> tuple[str, str]:
+    """Return the sort of an error, which is the name of the exception where the error begins with one, and the rest."""
+    error = result.error or ""
     if not result.ran:
-        return "not_run"
-    found = _EXCEPTION_NAME.match(result.error or "")
-    return found[1] if found is not None else "tool_error"
+        return "not_run", error
+    found = _EXCEPTION_NAME.match(error)
+    return ("tool_error", error) if found is None else (found[1], error[found.end() :].strip())
 
 
 CallPath = tuple[str, ...]

@@ -18,7 +18,7 @@ needs them. To add:
 
 from typing import TYPE_CHECKING
 
-from toolspeak.tools.context import Context
+from toolspeak.tools.context import Context, Happened
 from toolspeak.tools.function_tool import Tool, as_tool, tool
 from toolspeak.tools.results import output_text, output_value
 from toolspeak.tools.toolbox import Skipped, Toolbox
@@ -29,4 +29,15 @@ if TYPE_CHECKING:
 else:
     __getattr__ = export_lazily(__name__, discovery=("discover",))
 
-__all__ = ["Context", "Skipped", "Tool", "Toolbox", "as_tool", "discover", "output_text", "output_value", "tool"]
+__all__ = [
+    "Context",
+    "Happened",
+    "Skipped",
+    "Tool",
+    "Toolbox",
+    "as_tool",
+    "discover",
+    "output_text",
+    "output_value",
+    "tool",
+]

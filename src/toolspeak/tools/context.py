@@ -1,16 +1,56 @@
 """`Context`: data of the run, for a tool that has a parameter for it."""
 
+import asyncio
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from toolspeak.values.errors import ToolError, UsageError
+
 Deps = TypeVar("Deps")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What a function of `reconcile=` returns if the call has taken effect.
+
+    Attributes:
+        output: What the call would have returned.
+    """
+
+    output: Any = None
+
 
 ProgressCallback: TypeAlias = Callable[[float, float | None, str], None]
 """Gets what a function reports: how much is done, of how much (None: unknown), and a text.
 
 It is called in the thread of the function.
 """
+
+
+WaitCallback: TypeAlias = Callable[[str, float | None], Any]
+"""Gets what a function waits for: the name of a signal ("": none), and for how many seconds at most (None: any time).
+
+It returns what the signal said if the wait is over, raises `SignalMissing` if the signal did not come, and else raises
+`CallSuspended`.
+"""
+
+MAX_WAIT_SECONDS = 100 * 365 * 86_400.0
+MAX_SIGNAL_CHARS = 200
+
+
+class CallSuspended(BaseException):
+    """Ends the function of a call that waits. `except Exception` does not catch it; let it pass."""
+
+
+class SignalMissing(ToolError, TimeoutError):
+    """A signal did not come in time. If the function lets it pass, the model is told so."""
+
+
+def check_signal_name(name: str) -> None:
+    """Raise `UsageError` if a signal cannot have this name."""
+    if not name or len(name) > MAX_SIGNAL_CHARS or not name.isprintable():
+        raise UsageError(f"the name of a signal is a text of 1 to {MAX_SIGNAL_CHARS} printable characters")
 
 
 class ProgressPause:
@@ -37,6 +77,7 @@ class Context(Generic[Deps]):
         data: What the run was started with besides its prompt (`data=`): the tenant, the user who asks. In contrast to
             `deps` it is plain data, which is stored with a durable run.
         on_progress: Gets what `report_progress` reports; None if nobody wants to know.
+        on_wait: Gets what `sleep` and `wait_for` wait for; None if the run is not durable.
 
     Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
@@ -50,6 +91,12 @@ class Context(Generic[Deps]):
     turn: int = 0
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
+    on_wait: WaitCallback | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def idempotency_key(self) -> str:
+        """A name for this call that is the same whenever it is started again, for systems that take such a key."""
+        return f"{self.run_id}/{self.call_id}"
 
     def report_progress(self, done: float, total: float | None = None, text: str = "") -> ProgressPause:
         """Report how far the call is, to whoever follows the run (the event `ToolProgress`), or to an MCP client.
@@ -76,3 +123,42 @@ class Context(Generic[Deps]):
         if self.on_progress is not None:
             self.on_progress(done, total, text)
         return _PAUSE
+
+    async def sleep(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> None:
+        """Let time pass: the sum of what is given.
+
+        In a durable run the call is put down meanwhile, and holds no worker. When the time has passed, **the function
+        is called again from its beginning**, and this wait returns at once: what stands before a wait is done again.
+        So put the wait first, or make what stands before it idempotent with `idempotency_key`. Elsewhere the process
+        waits, as long as the timeout of the tool allows.
+        """
+        total = seconds + 60 * minutes + 3600 * hours + 86_400 * days
+        if not 0 <= total <= MAX_WAIT_SECONDS:
+            raise UsageError(f"context.sleep: {total} is not a number of seconds from 0 to {MAX_WAIT_SECONDS:.0f}")
+        if self.on_wait is None:
+            await asyncio.sleep(total)
+        else:
+            self.on_wait("", total)
+
+    async def wait_for(self, signal: str, timeout: float | None = None) -> Any:
+        """Wait until somebody sends a signal (`Runs.signal`), and return what it says. One that came before counts.
+
+        The call is put down meanwhile, as by `sleep`, and **its function is called again from its beginning**.
+
+        Args:
+            signal: The name of the signal, such as `payment-42`. It is one for the whole store, and comes once.
+            timeout: For how many seconds to wait; None for any time.
+
+        Raises:
+            TimeoutError: The signal did not come in time. If the function lets it pass, the model is told so.
+            UsageError: The run is not durable, or the name or the timeout cannot be used.
+        """
+        check_signal_name(signal)
+        if timeout is not None and not 0 <= timeout <= MAX_WAIT_SECONDS:
+            raise UsageError(f"context.wait_for: {timeout} is not a number of seconds from 0 to {MAX_WAIT_SECONDS:.0f}")
+        if self.on_wait is None:
+            raise UsageError(
+                f"context.wait_for({signal!r}) needs a durable run, which can be put down until the signal comes: "
+                "start it with Runs.start"
+            )
+        return self.on_wait(signal, timeout)

@@ -39,6 +39,10 @@ ApprovalRule: TypeAlias = Callable[..., bool | Awaitable[bool]]
 """A function of a call, or of a call and its `Context`, that returns whether somebody must be asked about the call."""
 
 
+Reconciler: TypeAlias = Callable[..., Any]
+"""A function of a call, or of a call and its `Context`, that returns `Happened(output)`, False or None; see `tool`."""
+
+
 class ToolOptions(TypedDict, total=False):
     """The options of a tool; see `tool`. One that is left out is something else than one that is None."""
 
@@ -51,6 +55,7 @@ class ToolOptions(TypedDict, total=False):
     max_output: int | None
     raw: str | None
     own_results: bool
+    reconcile: Reconciler | None
 
 
 class Bound(NamedTuple):
@@ -88,6 +93,7 @@ class Tool(Generic[P, R]):
     is_async: bool
     is_quick: bool = False
     approval_rule: ApprovalRule | None = None
+    reconciler: Reconciler | None = None
 
     def __init__(self, function: Callable[P, R], **options: Unpack[ToolOptions]) -> None:
         if unknown := options.keys() - ToolOptions.__annotations__.keys():
@@ -96,6 +102,7 @@ class Tool(Generic[P, R]):
         if isinstance(function, Tool):
             inner = cast("Tool[P, R]", function)
             function, base, self.approval_rule = inner.function, inner.spec, inner.approval_rule
+            self.reconciler = inner.reconciler
         if not callable(function):
             cure = "; give its as_tool(NAME)" if hasattr(function, "as_tool") else ""
             raise UsageError(f"a tool is made from a function, not from {type(function).__name__}{cure}")
@@ -128,6 +135,14 @@ class Tool(Generic[P, R]):
             if not isinstance(cast("object", approve), bool) and not callable(approve):
                 raise UsageError(f"approve is True, False or a function of a call, not {approve!r}")
             self.approval_rule = None if isinstance(approve, bool) else approve
+        if "reconcile" in options:
+            self.reconciler = options["reconcile"]
+            if self.reconciler is not None and not callable(self.reconciler):
+                raise UsageError(f"reconcile is a function of a call, not {self.reconciler!r}")
+        if self.reconciler is not None and effect != "once":
+            raise UsageError(
+                f"reconcile is for effect='once': a call of a tool with effect={effect!r} is simply repeated"
+            )
         signature = read_signature(function, name) if given is None else build_signature(function, name or given.name)
         raw = base.raw if base else None
         if "raw" in options:
@@ -163,6 +178,7 @@ class Tool(Generic[P, R]):
                 raw=raw,
                 origin=origin,
                 own_results=chosen.get("own_results", False),
+                reconcile=self.reconciler is not None,
             )
         except ValueError as error:  # `raw` names a parameter that cannot take a raw text
             raise UsageError(str(error)) from None
@@ -311,6 +327,9 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
         own_results: The results are your own data, which no stranger writes, such as a list of your rooms.
             A call that stands in such a result does not count as quoted.
+        reconcile: With `effect="once"`: a function of the call (and of its `Context`, if it has a second parameter)
+            that is asked after a crash whether the call has taken effect. It returns `Happened(output)`, False if the
+            call has not, so that it is made now, or None if nobody knows, which the model is told.
 
     Examples:
         >>> @tool(effect="read", timeout=5)

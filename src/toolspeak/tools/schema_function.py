@@ -25,6 +25,10 @@ SPEC_ATTRIBUTE = "__toolspeak_spec__"
 """The attribute of a function that holds its `ToolSpec`."""
 
 
+NOTE_ATTRIBUTE = "__toolspeak_note__"
+"""The attribute of a function that holds the name of its MCP server and what that says of itself, or None."""
+
+
 def describe_function(function: F, spec: ToolSpec) -> F:
     """Give a function its description as a tool, which is used instead of its signature. Return the function."""
     setattr(function, SPEC_ATTRIBUTE, spec)

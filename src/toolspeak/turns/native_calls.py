@@ -137,7 +137,9 @@ class NativeCalls:
             return None
         if not isinstance(arguments, dict) or _is_deep(text, arguments):
             return None
-        return CallReady(call=ToolCall(id=call.id, name=spec.name, arguments=cast("dict[str, Any]", arguments)))
+        written = "" if given is None or arguments is given or arguments == given else text
+        ready = ToolCall(id=call.id, name=spec.name, arguments=cast("dict[str, Any]", arguments))
+        return CallReady(call=ready, written=written)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -248,7 +250,8 @@ def _repair(call: _CallBuffer, spec: ToolSpec, finish: FinishReason, budget: Bud
     ready = [event for event in events if isinstance(event, CallReady)]
     if len(ready) == 1 and finish in ENDED_WELL:
         repaired = ToolCall(id=call.id, name=spec.name, arguments=ready[0].call.arguments)
-        return CallReady(call=repaired, repair="syntax" if ready[0].repair == "none" else ready[0].repair)
+        repair = "syntax" if ready[0].repair == "none" else ready[0].repair
+        return CallReady(call=repaired, repair=repair, written=text)
     reason = "its arguments are not complete" if finish == "length" else "its arguments are not a JSON object"
     hint = "Make the call again, with its arguments as one complete JSON object."
     return CallMalformed(call_id=call.id, name=spec.name, raw=text, reason=reason, hint=hint)

@@ -236,9 +236,25 @@ class TurnReader:
             finish=answer.finish,
             usage=self._usage(answer),
             stop_text=answer.stop_text,
+            thought_calls=self._find_thought_calls(answer.finish) if self._thinking or self._raw else (),
         )
         events.append(ended)
         return events
+
+    def _find_thought_calls(self, finish: FinishReason) -> tuple[ToolCall, ...]:
+        """Return the calls in the reasoning of an answer without other calls. They are not made.
+
+        A quoted call is left out: nobody asked for it.
+        """
+        if finish != "stop" or self._content.calls or len(self._api_calls):
+            return ()
+        thinking = "".join((*self._thinking, self._content.thinking))
+        if not any(spec.name in thinking for spec in self._specs):
+            return ()
+        parser = self._dialect.parser(self._specs, prefix=self._prefix)
+        events, finder, keys = (*parser.feed(thinking), *parser.close()), self._quotations, dict[str, str]()
+        calls = [event.call for event in events if isinstance(event, CallReady)]
+        return tuple(call for call in calls if not finder or finder.find_call(call, keys, self._budget) is None)
 
     def _read_callless_answer(self, finish: FinishReason) -> list[Event]:
         """Return the events of a call in an answer without any: a bare program, or a call with a misspelt name."""

@@ -25,7 +25,8 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import CallQuoted, Delta, Event, Fact
+from toolspeak.values.events import CallQuoted, Delta, Event, Fact, TurnStarted
+from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, Text, ToolResult
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import Schema, ToolSpec
@@ -215,9 +216,11 @@ def _encode(value: Any) -> Any:
 
 _LEFT_OUT: dict[type[Any], tuple[tuple[str, Any], ...]] = {
     Text: (("origin", None), ("spans", [])),
-    Result: (("origin", None),),
+    Result: (("origin", None), ("output", None)),
+    Limits: (("result_tokens", None),),
+    TurnStarted: (("context", None),),
     ToolResult: (("reason", ""),),
-    ToolSpec: (("origin", "program"), ("spans", []), ("own_results", False)),
+    ToolSpec: (("origin", "program"), ("spans", []), ("own_results", False), ("reconcile", False)),
     CallQuoted: (("origin", None),),
 }
 """Fields that are not written if they say nothing: such a line is as short as before there were these fields."""

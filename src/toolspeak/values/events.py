@@ -6,7 +6,8 @@ recorded as a fact before the request is sent or the tool is run.
 
 A call has four facts. `CallStarted`: the model has begun to write the call. `CallReady`: the call is complete.
 `ToolStarted`: its function runs. `ToolFinished`: its result is known. A *quoted* call (`CallQuoted`) was copied by the
-model from a text that it was shown.
+model from a text that it was shown. A call of a durable run may wait in between: `ToolSuspended`, `WaitOver`, and
+`ToolStarted` again.
 
 A call may run an agent of its own (`Agent.as_tool`). The events of that inner run are events of the outer run too, as
 `NestedDelta` and `NestedFact`.
@@ -17,7 +18,7 @@ from typing import ClassVar, Literal, TypeAlias
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.limits import Usage as Usage
-from toolspeak.values.messages import Message, ToolCall, ToolResult
+from toolspeak.values.messages import Json, Message, Text, ToolCall, ToolResult
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 
@@ -40,7 +41,7 @@ StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit
 - `limit`: a limit of the run was reached, or the model did not make a call that it had to make.
 - `loop`: the model made the same call again and again, or only calls that could not be run.
 - `cancelled`: the run was stopped from outside.
-- `error`: the endpoint failed.
+- `error`: the endpoint failed, or a function of the program did that a run needs, such as an approver.
 """
 
 
@@ -141,6 +142,28 @@ class Compacted:
     cost: float | None = 0.0
 
 
+EscalationCause: TypeAlias = Literal["loop", "malformed", "missing"]
+"""When the next model is asked, though the one before it works.
+
+- `loop`: it made the same call with the same result three times.
+- `malformed`: no call of its last two messages could be run.
+- `missing`: two answers lacked a call that must be made, or were empty.
+"""
+
+
+@frozen
+class Escalation:
+    """When another model is asked for a message, and which one.
+
+    Attributes:
+        causes: When.
+        models: The names of the models, in the order in which they are asked.
+    """
+
+    causes: tuple[EscalationCause, ...]
+    models: tuple[str, ...]
+
+
 @frozen
 class RunStarted:
     """The run begins with these messages and options.
@@ -156,6 +179,9 @@ class RunStarted:
         tool_budget: The most tokens that the tools may take in a request.
         search_tools: The names of the two tools that help with others, if the run has a budget: `help` and `find_tools`
             under the names that were free. By its description, any other tool could take their place.
+        guided: Whether a model that is lost is helped on its way (`Guided`). Not so in runs of older versions: a model
+            that repeats itself is warned once, and then the run ends.
+        escalation: When another model is asked for a message since the first one is lost; None for never.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -173,6 +199,8 @@ class RunStarted:
     compacted: Compacted | None = None
     tool_budget: int | None = None
     search_tools: tuple[str, ...] = ()
+    guided: bool = False
+    escalation: Escalation | None = None
 
 
 @frozen
@@ -189,7 +217,10 @@ class RunResumed:
 
 @frozen
 class Interrupted:
-    """The run was stopped from outside: by a cancellation, a deadline, an endpoint that failed or a full context."""
+    """The run was stopped from outside: by a cancellation, a deadline, a failure or a full context.
+
+    `endpoint` stands for all failures: of the endpoint, and of functions that the run needs.
+    """
 
     kind: ClassVar[Literal["interrupted"]] = "interrupted"
     cause: Literal["cancelled", "deadline", "endpoint", "context"]
@@ -217,6 +248,7 @@ class TurnStarted:
         model: The name of the model that is asked; "" in facts of older versions.
         dialect: The dialect in which it is asked.
         in_text: Whether it writes calls in the text of its message; None stands for what `RunStarted` says.
+        context: The tokens of its context, where it has a limit of its own.
     """
 
     kind: ClassVar[Literal["turn_started"]] = "turn_started"
@@ -224,11 +256,14 @@ class TurnStarted:
     model: str = ""
     dialect: str = ""
     in_text: bool | None = None
+    context: int | None = None
 
 
 @frozen
 class TurnRestarted:
     """The model failed to finish its message, and another one is asked for it: `TurnStarted` follows.
+
+    A durable run asks the same models again later; `failed` and `model` are the same then.
 
     Everything that was shown of this turn so far is void: display and loop discard it. Calls that run already are
     cancelled.
@@ -258,11 +293,19 @@ class CallStarted:
 
 @frozen
 class CallReady:
-    """A call is complete. Its function has not run."""
+    """A call is complete. Its function has not run.
+
+    Attributes:
+        call: The call, with arguments that fit the tool as far as they could be made to.
+        repair: How much of it had to be repaired to be read.
+        written: The arguments of an API call as the model wrote them; "" if nothing of them was changed. What was read
+            from text is in the `raw` of the message.
+    """
 
     kind: ClassVar[Literal["call_ready"]] = "call_ready"
     call: ToolCall
     repair: Repair = "none"
+    written: str = ""
 
 
 @frozen
@@ -296,6 +339,11 @@ class CallMalformed:
     reason: str
     hint: str = ""
 
+    @property
+    def reply(self) -> str:
+        """What the model is told: why the call cannot be understood, with a hint where there is one."""
+        return f"{self.reason}. {self.hint}".strip() if self.hint else self.reason
+
 
 @frozen
 class SaidInThought:
@@ -309,7 +357,8 @@ class TurnEnded:
     """The message of the model has ended, with how it ended, the tokens it took and what they cost.
 
     `cost` is in US dollars, at the prices of that day; None if the price is unknown. `stop_text` is the stop text of
-    the request that ended the message, if one did and the endpoint says which.
+    the request that ended the message, if one did and the endpoint says which. `thought_calls` are the calls in
+    its reasoning, if the message has no other: calls in reasoning are not made.
     """
 
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
@@ -318,6 +367,58 @@ class TurnEnded:
     usage: Usage = Usage()
     cost: float | None = None
     stop_text: str = ""
+    thought_calls: tuple[ToolCall, ...] = ()
+
+
+LossCause: TypeAlias = Literal["repeated", "failing", "thought", "missing"]
+"""How a model is lost.
+
+- `repeated`: it made the same call with the same result again.
+- `failing`: no call of its last messages could be run.
+- `thought`: it wrote a call in its reasoning, and none in its message.
+- `missing`: it did not make a call that it had to make, or wrote nothing.
+"""
+
+
+@frozen
+class Guided:
+    """The model is lost, and before its next message it is helped on its way.
+
+    Attributes:
+        cause: How the model is lost.
+        step: `told`: it is told what it has tried in vain, and what it has not tried. `withheld`: calls of `tools` are
+            not run in its next message. `escalated`: another model is asked for the next message. `words`: it is asked
+            for its answer, and no calls are run in its next message.
+        tools: The tools that it called in vain, or did not call.
+        note: What the model is told; None if it was told before.
+        model: The name of the model that is asked for the next message, if that is another one; else "".
+    """
+
+    kind: ClassVar[Literal["guided"]] = "guided"
+    cause: LossCause
+    step: Literal["told", "withheld", "escalated", "words"]
+    tools: tuple[str, ...] = ()
+    note: Text | None = None
+    model: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What happened and what is done about it, such as `repeated look in vain: was told so`."""
+        names = ", ".join(self.tools) or "a tool"
+        causes = {
+            "repeated": f"repeated {names}",
+            "failing": f"failed to call {names}",
+            "thought": f"called {names} only in its reasoning",
+            "missing": f"did not call {names}" if self.tools else "wrote nothing",
+        }
+        asked = f"{self.model} is asked" if self.model else "is asked"
+        steps = {
+            "told": "was told so",
+            "withheld": "may not call it in the next message",
+            "escalated": f"{asked} for the next message",
+            "words": f"{asked} for an answer without calls",
+        }
+        return f"the model {causes[self.cause]} and {steps[self.step]}"
 
 
 # Facts: tools
@@ -365,6 +466,56 @@ class ToolStarted:
 
 
 @frozen
+class ToolSuspended:
+    """The function of a call waits, and does not run meanwhile. After `WaitOver` it is called again.
+
+    Attributes:
+        call_id: The id of the call.
+        number: The number of the wait in this call, from 1.
+        signal: The name of the signal that the call waits for; "" if it only lets time pass.
+        seconds: How long it waits at most, from this fact on; None for any time.
+    """
+
+    kind: ClassVar[Literal["tool_suspended"]] = "tool_suspended"
+    call_id: str
+    number: int
+    signal: str = ""
+    seconds: float | None = None
+
+    @property
+    def summary(self) -> str:
+        """What the call waits for, such as `waits for payment-42, at most 60 s`."""
+        if not self.signal:
+            return f"waits {self.seconds:g} s"
+        return f"waits for {self.signal}" + ("" if self.seconds is None else f", at most {self.seconds:g} s")
+
+
+@frozen
+class WaitOver:
+    """A wait of a call is over: its time has passed, or the signal came.
+
+    Attributes:
+        call_id: The id of the call.
+        number: The number of the wait in this call, from 1.
+        signal: The name of the signal that it waited for; "" if it only let time pass.
+        came: Whether the signal came.
+        value: What the signal said.
+    """
+
+    kind: ClassVar[Literal["wait_over"]] = "wait_over"
+    call_id: str
+    number: int
+    signal: str = ""
+    came: bool = False
+    value: Json = None
+
+    @property
+    def summary(self) -> str:
+        """Why the wait is over, such as `payment-42 came`."""
+        return f"{self.signal} {'came' if self.came else 'did not come'}" if self.signal else "the time has passed"
+
+
+@frozen
 class ToolFinished:
     """A call has its result: what its function returned, or why it failed or did not run."""
 
@@ -396,6 +547,7 @@ class HandedOver:
     tools: tuple[ToolSpec, ...] = ()
     tool_budget: int | None = None
     search_tools: tuple[str, ...] = ()
+    escalation: Escalation | None = None
 
 
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta | ToolProgress
@@ -412,9 +564,12 @@ OwnFact: TypeAlias = (
     | CallMalformed
     | SaidInThought
     | TurnEnded
+    | Guided
     | ApprovalNeeded
     | ApprovalGiven
     | ToolStarted
+    | ToolSuspended
+    | WaitOver
     | ToolFinished
     | HandedOver
     | Interrupted

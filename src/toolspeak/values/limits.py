@@ -53,13 +53,17 @@ class Limits:
             only the output is estimated.
         seconds: Seconds from the start of the run, or from the moment it is resumed. The time that the `system` and
             `choose_tools` functions of the agent take is counted.
-        repeats: The model is warned when the same call has had the same result this often; once more ends the run.
+        repeats: How often a call may have the same result. One time before, the model is told so; at this time, its
+            tool is withheld for a message; once more, the model is asked for its answer without calls (`Guided`).
         concurrent: Calls that run at the same time; further calls wait.
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
         depth: How deeply agents that are tools may be nested below the run: 1 lets its tools be agents, 2 lets those
             have such tools too.
         context: Tokens of one request and its answer. A longer conversation is compacted (`Compacted`) before the
             model is asked. A model that runs on this machine has this limit by itself.
+        result_tokens: Tokens of a result that the model is shown whole, of four characters each. Of a longer one it is
+            shown the beginning and the end, a quarter as much, and reads the rest by `recall`. None stands for a
+            quarter of the context, from 1,024 to 16,384. `max_output` of a tool takes its place.
     """
 
     turns: int | None = 10
@@ -71,3 +75,4 @@ class Limits:
     cost: float | None = None
     depth: int | None = 3
     context: int | None = None
+    result_tokens: int | None = None

@@ -1,7 +1,7 @@
 """The log of toolspeak: `logging.getLogger("toolspeak")`. Nothing is printed unless the program configures logging.
 
-- `WARNING`: a tool failed, with its traceback; a model failed, and another one is asked; a tool has changed after its
-  call was allowed.
+- `WARNING`: a tool failed, with its traceback, and `tool` and `call_id` as fields of the record; a model failed, and
+  another one is asked; a tool has changed after its call was allowed.
 - `INFO`: the dialect that was chosen for a run and why, a request for a message, the end of a run.
 - `DEBUG`: a request to an endpoint, with its address, status and time.
 

@@ -8,7 +8,7 @@ Every part has an origin: `find_origin` and `list_stretches` tell it, and `origi
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
@@ -146,9 +146,10 @@ class Call:
 
 @frozen
 class Result:
-    """A result as the model sees it, cut to the output limit of the tool.
+    """A result as the model sees it: of a long one, a part.
 
     `reason` is that of the `ToolResult`. `origin` is that of all content which names no other; None for a foreign one.
+    `output` is the whole of a result of which the content is a part, for `recall`; it is never sent to a model.
     """
 
     kind: ClassVar[Literal["result"]] = "result"
@@ -158,6 +159,7 @@ class Result:
     extra: Extra | None = None
     reason: Refusal = ""
     origin: Origin | None = None
+    output: Json = field(default=None, repr=False)
 
 
 @frozen

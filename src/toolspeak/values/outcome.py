@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Generic, TypeGuard, TypeVar
 
-from toolspeak.values.events import Compacted, Fact, StopReason, Usage
+from toolspeak.values.events import Compacted, Fact, Guided, NestedFact, StopReason, TurnEnded, TurnStarted, Usage
 from toolspeak.values.frozen import ToolspeakError, frozen
 from toolspeak.values.messages import Arguments, Json, Message, ToolCall, ToolResult
 
@@ -55,6 +55,15 @@ def is_tool_bug(error: BaseException | None) -> TypeGuard[Exception]:
 
 
 @frozen
+class ModelUse:
+    """What one model did in a run: how many messages it wrote, their tokens, and what they cost (None if unknown)."""
+
+    messages: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+
+
+@frozen
 class Outcome(Generic[T_co]):
     """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
 
@@ -91,6 +100,26 @@ class Outcome(Generic[T_co]):
     def errors(self) -> int:
         """How many calls failed by a mistake in a tool (`is_tool_bug`). Those before a run was resumed do not count."""
         return sum(is_tool_bug(each.exception) for each in self.calls)
+
+    @property
+    def guidance(self) -> tuple[Guided, ...]:
+        """How the model was helped when it was lost, and for which messages another model was asked."""
+        return tuple(fact for fact in self.facts if isinstance(fact, Guided))
+
+    @property
+    def models(self) -> dict[str, ModelUse]:
+        """What each model did, by its name, those of inner runs included; summaries count as messages."""
+        names: dict[tuple[str, ...], str] = {}
+        uses: dict[str, ModelUse] = {}
+        for fact in self.facts:
+            path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+            if isinstance(event, TurnStarted):
+                names[path] = event.model
+            elif isinstance(event, TurnEnded | Compacted) and (name := names.get(path, "")):
+                use, cost = uses.get(name, ModelUse()), event.cost
+                total = None if use.cost is None or cost is None else use.cost + cost
+                uses[name] = ModelUse(messages=use.messages + 1, usage=use.usage + event.usage, cost=total)
+        return uses
 
     def __str__(self) -> str:
         """The answer, a line for each call, and a line about the run. `repr` has all of it."""

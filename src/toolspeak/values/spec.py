@@ -44,6 +44,7 @@ class ToolSpec:
         origin: Where the description and the schemas came from.
         spans: The stretches of the description that have another origin.
         own_results: Whether the results are data of the user or the program, which nobody else writes.
+        reconcile: Whether the program can find out if a call that was cut off has taken effect.
 
     Raises:
         ValueError: `raw` names no string parameter, or not the only required one.
@@ -63,6 +64,7 @@ class ToolSpec:
     origin: Origin = Origin.PROGRAM
     spans: tuple[Span, ...] = ()
     own_results: bool = False
+    reconcile: bool = False
 
     def __post_init__(self) -> None:
         for schema in (self.parameters, self.returns):

@@ -28,6 +28,7 @@ export const STAGES = {
   approved: "approved",
   refused: "refused",
   running: "running…",
+  suspended: "waits",
   done: "",
   failed: "error",
   malformed: "not readable",
