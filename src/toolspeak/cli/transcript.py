@@ -270,6 +270,7 @@ class Transcript:
         """Print a message on standard error, on a line of its own there and between the lines that are drawn."""
         with self._lock:
             self.end_line()
+            self._last_call, self._block = None, _CallBlock()  # that line is below theirs
             self._console.file.flush()
             print_error(message, stream=self._stderr)
             self._stderr.flush()
