@@ -8,7 +8,7 @@
 `Playground` is a source like any other, so its runs are listed, watched, approved and ended as all are. They run in the
 server of the page, with an `Agent` in its event loop. The page can choose among the models and tools that are here, and
 cannot name others. Each run is kept as a file of facts, whose first line names the run that it goes on from;
-`continuation.py` says where. With a log, what is asked is a conversation there too, as if `toolspeak chat` had asked it.
+`continuation.py` says where. With a log, what is asked is a conversation there too, as that of `toolspeak chat` is.
 """
 
 import asyncio
