@@ -396,12 +396,12 @@ def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab,
         expect(page.locator(".state")).to_have_text("Running")
         model.gate.set()
         expect(page.locator(".state")).to_have_text("Answered")
-        expect(page.locator(".details .block").first).to_have_text("Once upon a time there was a tool.")
+        expect(page.locator(".answer .markdown")).to_have_text("Once upon a time there was a tool.")
         page.get_by_role("button", name="Say something next…").click()
-        page.get_by_role("dialog").get_by_role("textbox").fill("Another one.")
-        page.get_by_role("button", name="Go on", exact=True).click()
-        expect(page.locator("h1")).to_have_text("Another one.")
-        expect(page.locator(".row-message")).to_have_count(3)
+        page.get_by_label("What you say next").fill("Another one.")
+        page.keyboard.press("Enter")
+        expect(page.locator(".chat-message.chat-user").last).to_have_text("Another one.")
+        expect(page.locator("article.chat-message")).to_have_count(4)
         assert all(url.startswith(hosted.url) for url in tab.requests)
         assert hosted.policy_reports == []
 
@@ -431,8 +431,8 @@ def test_how_far_a_call_is_is_seen_while_it_runs(tab: BrowserTab, tmp_path: Path
 def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result(lab: Lab, tab: BrowserTab) -> None:
     weather = lab.get("/api/runs")["sources"][0]["runs"][0]["id"]
     page = open_page(tab, lab.page, f"run=files/{weather}&fact=2")
-    page.locator(".is-active").get_by_role("button", name="Go on from here…").click()
-    page.get_by_label("After fact").select_option("2")
+    page.locator(".pane").get_by_role("button", name="Go on from here…").click()
+    page.get_by_label("Go on after").select_option("the call begins")
     page.get_by_label("Model", exact=True).select_option("talker")
     page.get_by_role("button", name="Go on", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
@@ -440,7 +440,7 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     expect(page.locator(".run-facts")).to_contain_text("talker")
 
     page.goto(f"{lab.page.url}/#run=files/{weather}&fact=2")
-    page.locator(".is-active").get_by_role("button", name="Edit and go on…").click()
+    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
     page.get_by_role("button", name="Go on", exact=True).click()
@@ -470,7 +470,9 @@ def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: Brow
         column = columns.nth(place)
         expect(column.locator(".row-end")).to_contain_text("Answered")
         expect(column.locator(".run-facts")).to_contain_text(dialect)
+        column.locator(".row-turn").first.click()
         expect(column.locator(".marked").first).to_contain_text(words)
+        column.get_by_role("button", name="Close the details").click()
     columns.nth(1).get_by_role("link", name="Open alone").click()
     expect(page.locator(".compare-column")).to_have_count(0)
     expect(page.locator(".run-facts")).to_contain_text("python")
@@ -483,7 +485,7 @@ def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserT
     expect(page.locator(".state")).to_have_text("Answered")
     page.get_by_role("button", name="Save…").click()
     page.get_by_label("Fields to leave out").fill("rocket")
-    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("A question of a suite", "go.jsonl")):
+    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("Eval case", "go.jsonl")):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Save: {title}").click()
         assert download.value.suggested_filename == name
@@ -505,6 +507,7 @@ def test_the_playground_has_no_serious_fault_of_accessibility(lab: Lab, tab: Bro
     page.get_by_label("Prompt", exact=True).fill("How is Paris?")
     page.get_by_role("button", name="Ask").click()
     expect(page.locator(".compare .state-good")).to_have_count(2)
+    page.locator(".compare .row-turn").first.click()
     expect(page.locator(".compare .go-on").first).to_be_visible()
     page.get_by_role("button", name="Edit and go on…").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -26,7 +26,6 @@ export class AnswerCard {
     this._prompt = h("div", { class: "answer-prompt" });
     this._text = h("div", { class: "answer-text" });
     this._failure = h("div", {});
-    this.element.append(this._prompt, this._failure, this._text);
     this.element.hidden = true;
   }
 
@@ -36,7 +35,7 @@ export class AnswerCard {
     this._drawFailure(model);
     if (draft !== undefined) {
       this._text.replaceChildren(h("p", { class: "answer-draft draft" }, draft));
-      this.element.hidden = false;
+      this._place();
       this._facts = -1;
       return;
     }
@@ -82,7 +81,14 @@ export class AnswerCard {
         drawn,
       );
     }
-    this.element.hidden = this._prompt.childElementCount + this._failure.childElementCount + this._text.childElementCount === 0;
+    this._place();
+  }
+
+  /** Put what there is into the document: empty elements have no place there. */
+  _place() {
+    const parts = [this._prompt, this._failure, this._text].filter((part) => part.childElementCount > 0);
+    if (parts.length !== this.element.childElementCount || parts.some((part) => !part.isConnected)) this.element.replaceChildren(...parts);
+    this.element.hidden = parts.length === 0;
   }
 
   /** @param {string} words @param {string} text @param {number} [row] the row that has the rest */
@@ -96,10 +102,9 @@ export class AnswerCard {
   _drawFailure(model) {
     const { status, reason = "", detail = "" } = model.summary;
     this._failure.replaceChildren();
-    if (status !== "done" || reason === "answered") return;
-    this._failure.append(
+    if (status === "done" && reason !== "answered") this._failure.append(
       h("p", { class: "remark remark-bad failure", role: "status" }, h("strong", {}, describeEnd(reason)), detail ? `: ${detail}` : "."),
     );
-    this.element.hidden = false;
+    this._place();
   }
 }

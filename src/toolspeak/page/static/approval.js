@@ -9,13 +9,18 @@ import { drawError, h } from "./dom.js";
 /** @import { RunModel } from "./run_model.js" */
 
 export class ApprovalList {
-  /** @param {RunKey} key @param {(row: number) => void} onShow shows a row */
-  constructor(key, onShow) {
+  /**
+   * @param {RunKey} key
+   * @param {(element: HTMLElement) => void} place puts the list where it is seen
+   * @param {(row: number) => void} onShow shows a row
+   */
+  constructor(key, place, onShow) {
     this._key = key;
+    this._place = place;
     this._onShow = onShow;
     /** @type {Map<number, {digest: string | undefined, element: HTMLElement}>} what is written there must not be lost */
     this._cards = new Map();
-    this.element = h("div", { class: "approvals", hidden: true });
+    this._element = h("div", { class: "approvals" });
   }
 
   /** @param {RunModel} model */
@@ -33,9 +38,10 @@ export class ApprovalList {
       known?.element.remove();
       const element = model.canAnswer ? drawApproval(this._key, row, this._onShow) : this._drawNote(row);
       this._cards.set(row.i, { digest: row.digest, element });
-      this.element.append(element);
+      this._element.append(element);
     }
-    this.element.hidden = asking.length === 0;
+    if (asking.length === 0) this._element.remove();
+    else if (!this._element.isConnected) this._place(this._element);
   }
 
   /** @param {Row} row */

@@ -65,8 +65,8 @@ export class ChatView {
     this.key = key;
     try {
       const model = (this._model = new RunModel(await fetchOutline(key)));
-      const asks = new ApprovalList(key, (row) => this._openRow(row));
-      this._asks.replaceChildren(asks.element);
+      this._asks.replaceChildren();
+      const asks = new ApprovalList(key, (element) => this._asks.append(element), (row) => this._openRow(row));
       await this._draw(model);
       asks.update(model);
       this._composer.setBusy(model.isGoingOn);

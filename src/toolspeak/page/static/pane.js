@@ -17,10 +17,12 @@ export class Pane {
   /**
    * @param {RunKey} key
    * @param {RunModel} model
+   * @param {HTMLElement} place where it is put when it is open
    * @param {{close: () => void, show: () => void}} on is told when somebody closes it, and when something else is drawn
    */
-  constructor(key, model, on) {
+  constructor(key, model, place, on) {
     this._key = key;
+    this._place = place;
     this._model = model;
     this._on = on;
     /** @type {Map<number, Details>} */
@@ -35,7 +37,7 @@ export class Pane {
     const close = h("button", { type: "button", class: "icon-button", title: "Close (x)", "aria-label": "Close the details" }, "✕");
     close.addEventListener("click", () => this._on.close());
     this._head = h("div", { class: "pane-head" }, this._title, close);
-    this.element = h("aside", { class: "pane", "aria-label": "Details", hidden: true }, this._head, this._body);
+    this.element = h("aside", { class: "pane", "aria-label": "Details" }, this._head, this._body);
   }
 
   get isOpen() {
@@ -47,7 +49,7 @@ export class Pane {
     const isOther = index !== this.index;
     this.index = index;
     this._words = words;
-    this.element.hidden = false;
+    this._place.append(this.element);
     this._draw();
     if (isOther) this._body.scrollTop = 0;
     void this._load(index);
@@ -55,7 +57,7 @@ export class Pane {
 
   close() {
     this.index = undefined;
-    this.element.hidden = true;
+    this.element.remove();
     this._body.replaceChildren();
   }
 

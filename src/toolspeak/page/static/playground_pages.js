@@ -14,7 +14,7 @@ export class PlaygroundPages {
   constructor() {
     this._play = h("a", { class: "play-link", href: "#play" }, "Playground");
     this._chat = h("a", { class: "play-link", href: "#chat" }, "Chat");
-    this.link = h("div", { class: "play-links", hidden: true }, this._chat, this._play);
+    this.link = h("div", { class: "play-links", hidden: true });
     this._playground = new Playground();
     /** @type {CompareView | ChatView | undefined} */
     this._opened = undefined;
@@ -27,6 +27,7 @@ export class PlaygroundPages {
     this._isThere = sources.some((source) => source.name === "playground");
     this._hasRuns = sources.some((source) => source.runs.length > 0);
     this.link.hidden = !this._isThere;
+    if (this._isThere) this.link.append(this._chat, this._play);
     setPlayground(this._isThere);
   }
 

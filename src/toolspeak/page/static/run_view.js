@@ -51,7 +51,7 @@ export class RunView {
     this._title = h("h1", {}, "…");
     this._facts = h("p", { class: "run-facts" });
     this._remarks = h("div", { class: "run-remarks" });
-    this._asks = new ApprovalList(key, (row) => this.showRow(row));
+    this._asks = new ApprovalList(key, (element) => this._head.after(element), (row) => this.showRow(row));
     this._calls = h("button", { class: "toggle", type: "button", "aria-pressed": "false" }, "Turns only");
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._filters = h("span", { class: "fault-filters" });
@@ -69,10 +69,10 @@ export class RunView {
       this._tools,
     );
     this._card = new AnswerCard(key, (row) => this.showRow(row));
-    this._empty = h("p", { class: "empty quiet", role: "status", hidden: true });
-    this._rows = h("div", { class: "run-rows" }, this._empty);
+    this._empty = h("p", { class: "empty quiet", role: "status" });
+    this._rows = h("div", { class: "run-rows" });
     this._body.append(this._rows);
-    this.element = h("main", { class: "run", "aria-label": "The run" }, this._head, this._asks.element, this._body);
+    this.element = h("main", { class: "run", "aria-label": "The run" }, this._head, this._body);
     this._stop = () => {};
     this._isClosed = false;
     this._timer = 0;
@@ -94,9 +94,8 @@ export class RunView {
       open: (index) => this._toggleRow(index),
       show: () => this._mark(),
     }));
-    this.pane = new Pane(this.key, model, { close: () => this.closeDetails(), show: () => this.find.highlight() });
+    this.pane = new Pane(this.key, model, this._body, { close: () => this.closeDetails(), show: () => this.find.highlight() });
     this._rows.append(timeline.element);
-    this._body.append(this.pane.element);
     this._tools.hidden = false;
     const reply = buildReply(this.key, () => this.model);
     if (reply !== undefined) this.element.append(reply);
@@ -328,8 +327,8 @@ export class RunView {
       return button;
     });
     this._filters.replaceChildren(...buttons);
-    const isEmpty = timeline.count === 0;
-    this._empty.hidden = !isEmpty;
+    if (timeline.count === 0) this._rows.prepend(this._empty);
+    else this._empty.remove();
     this._empty.textContent = chosen !== "" ? "No row matches this filter." : model.isGoingOn ? "Nothing has happened yet." : "There are no rows.";
   }
 

@@ -4,7 +4,7 @@
 
 import { h } from "./dom.js";
 
-const MARGIN_PIXELS = 120;
+const MARGIN_PIXELS = 100;
 
 /**
  * @template K
