@@ -275,6 +275,50 @@ def test_messages_and_answers_can_be_edited_and_talked_on(lab: Lab) -> None:
     assert "middle of a turn" in busy["error"]
 
 
+def test_calls_of_an_answer_are_edited_added_and_removed(lab: Lab) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    turn = lab.find_row(first, "turn", turn=1)
+    edit = lab.get(f"/api/runs/playground/{first}/rows/{turn['i']}/edit")
+    [call] = edit["calls"]
+    assert (edit["what"], call["name"], json.loads(call["arguments"])) == ("answer", "get_weather", {"city": "Paris"})
+    assert [words for _, words in edit["points"]] == ["the model is asked", "the model has answered"]
+    path = f"/api/runs/playground/{first}/go-on"
+    edited = [
+        {"name": "get_weather", "arguments": '{"city": "Oslo", "days": 2}'},
+        {"name": "convert", "arguments": '{"celsius": 100}'},
+    ]
+    for dialect in ("native", "json", "python"):
+        setup = {"model": "caller", "dialect": dialect}
+        run = lab.post(path, {"row": turn["i"], "text": "Both.", "calls": edited, "setup": setup})["id"]
+        lab.wait(run)
+        rows = [row for row in lab.wait(run)["rows"] if row["kind"] == "call"]
+        assert [row["name"] for row in rows] == ["get_weather", "convert"], dialect
+        assert rows[1]["result"] == "212.0", dialect
+    none = lab.post(path, {"row": turn["i"], "text": "I know it.", "calls": [], "setup": {"model": "caller"}})["id"]
+    assert [row["kind"] for row in lab.wait(none)["rows"]] == ["message", "note", "turn", "end"]
+    for arguments, words in (("{", "are not JSON"), ("[1]", "not a JSON object")):
+        body = {"row": turn["i"], "text": "", "calls": [{"name": "convert", "arguments": arguments}]}
+        refused = lab.post(path, {**body, "setup": {"model": "caller"}}, 422)
+        assert words in refused["error"]
+
+
+def test_a_run_knows_the_run_that_it_goes_on_from_when_it_is_read_again(lab: Lab, tmp_path: Path) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    path = f"/api/runs/playground/{first}/go-on"
+    fork = lab.post(path, {"fact": 2, "setup": {"model": "caller"}})["id"]
+    origin = {"source": "playground", "id": first, "title": "How is Paris?", "is_fork": True}
+    assert lab.wait(fork)["origin"] == origin
+    note = lab.find_row(fork, "note")
+    assert note["text"] == "From here on the run is its own; what is above was taken over"
+    further = lab.post(path, {"prompt": "And now?", "setup": {"model": "caller"}})["id"]
+    assert lab.wait(further)["origin"] == {**origin, "is_fork": False}
+    assert lab.wait(first)["origin"] is None
+    with hosted_page(Playground(lab.folder, ["caller"], lambda _: ScriptedModel([]), Toolbox([]))) as page:
+        assert json.loads(page.ask(f"/api/runs/playground/{fork}").body)["origin"] == origin
+
+
 def test_a_saved_test_passes_and_notices_a_change(lab: Lab, tmp_path: Path) -> None:
     for model, dialect in (("caller", "native"), ("caller", "python"), ("talker", "json")):
         run = lab.start(model, 'Say "hi" to Paris\n', dialect=dialect, system="Be brief.", tools=["get_weather"])
@@ -454,6 +498,55 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     [refused] = tab.complaints  # the browser logs every status like this
     assert "422" in refused
     tab.complaints.clear()
+
+
+@pytest.mark.browser
+def test_calls_are_edited_in_the_page_and_the_new_run_leads_back(lab: Lab, tab: BrowserTab) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    turn = lab.find_row(first, "turn", turn=1)
+    page = open_page(tab, lab.page, f"run=playground/{first}&fact={turn['facts'][0]}")
+    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Arguments, as JSON").fill('{"city": "Oslo"}')
+    dialog.get_by_role("button", name="Add a call").click()
+    dialog.get_by_label("Tool", exact=True).nth(1).select_option("convert")
+    dialog.get_by_label("Arguments, as JSON").nth(1).fill('{"celsius": 100}')
+    dialog.get_by_role("button", name="Add a call").click()
+    dialog.get_by_role("button", name="Remove").nth(2).click()
+    dialog.get_by_role("button", name="Go on", exact=True).click()
+    expect(page.locator(".row-end")).to_contain_text("Answered")
+    expect(page.locator(".row-call .row-label")).to_have_text(["get_weather", "convert"])
+    expect(page.locator(".row-call").first).to_contain_text("Oslo")
+    page.locator(".origin").get_by_role("link", name="How is Paris?").click()
+    expect(page.locator(".origin")).to_have_count(0)
+    expect(page.locator(".row-call")).to_have_count(1)
+
+
+@pytest.mark.browser
+def test_while_the_model_works_the_page_says_so_and_its_clock_goes(tab: BrowserTab, tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    class SilentModel(StoryModel):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            await asyncio.to_thread(gate.wait, WAIT_SECONDS)
+            yield [Answer(parts=(Text(text="Done."),), finish="stop", usage=None)]
+
+    with hosted_page(Playground(tmp_path, ["teller"], lambda _: SilentModel(), Toolbox([]))) as hosted:
+        page = open_page(tab, hosted, "play")
+        page.get_by_label("Prompt", exact=True).fill("Think.")
+        page.get_by_role("button", name="Ask").click()
+        row = page.locator(".row-turn")
+        expect(row.locator(".row-text")).to_have_text("The model is working…")
+        row.click()
+        expect(page.locator(".pane")).to_contain_text("The model is working; nothing has arrived yet.")
+        clock = page.locator(".run-clock")
+        earlier = clock.inner_text()
+        expect(clock).not_to_have_text(earlier)
+        expect(row.locator(".row-meta")).to_contain_text("s")
+        gate.set()
+        expect(page.locator(".state")).to_have_text("Answered")
+        expect(page.locator(".answer .markdown")).to_have_text("Done.")
 
 
 @pytest.mark.browser

@@ -175,7 +175,7 @@ def test_json_is_folded_and_exact_and_copied_whole(many: HostedPage, tab: Browse
     expect(branch).to_contain_text("1 field")
     assert tree.locator(".json-number").count() < 100
     branch.click()
-    expect(tree.locator("details", has=branch).last.locator(".json-line").first).to_be_visible()
+    expect(branch.locator("xpath=..").locator(".json-inner").first).to_contain_text("leaves")
     page.get_by_role("button", name="Copy Result").click()
     expect(page.get_by_role("button", name="Copy Result")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
@@ -218,7 +218,7 @@ def test_what_went_wrong_is_counted_red_filtered_and_a_key_away(many: HostedPage
     expect(page.locator(".row")).to_have_count(4)
     expect(page.locator(".row-call.tone-bad")).to_have_count(2)
     page.get_by_role("button", name="Errors only").click()
-    expect(page.locator(".row-end")).to_be_attached()
+    expect(page.locator(".row").nth(6)).to_be_visible()
 
 
 def test_a_program_is_shown_as_code_with_its_calls_beneath(tmp_path: Path, tab: BrowserTab) -> None:
@@ -245,7 +245,7 @@ def test_an_agent_that_is_a_tool_gets_a_task_and_has_its_own_clock(tmp_path: Pat
         page = open_run(tab, hosted)
         expect(page.locator(".row-message .row-label")).to_have_text(["You", "Task"])
         inner, outer = page.locator(".row-end .row-meta").all_inner_texts()
-        assert (inner, outer) == ("0.3 s", "1.2 s")
+        assert (inner, outer) == ("0.3 s", "1.3 s")
         expect(page.locator(".lane-labels")).to_contain_text("inner agents")
 
 

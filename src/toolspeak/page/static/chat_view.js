@@ -138,7 +138,7 @@ export class ChatView {
   _drawMessage(message) {
     const isModel = message.role === "assistant";
     const parts = message.calls.map((call) => this._drawCall(call));
-    const element = h("article", { class: `chat-message chat-${isModel ? "assistant" : "user"}`, "aria-label": isModel ? "Model" : "You" });
+    const element = h("article", { class: `chat-message chat-${isModel ? "assistant" : "user"}`, "aria-label": isModel ? "What the model wrote" : "What you wrote" });
     if (message.text.trim() !== "") {
       element.append(isModel ? drawMarkdown(message.text) : h("p", { class: "chat-words" }, message.text));
     }
