@@ -656,9 +656,7 @@ class PageOptions:
 
     target: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FILE_OR_FOLDER]", help="A file that toolspeak run --record wrote, or a folder of such files."
-        ),
+        typer.Argument(metavar="[FILE_OR_FOLDER]", help="A file of toolspeak run --record, or a folder of such files."),
     ] = None
     store: Annotated[
         str | None,
