@@ -27,7 +27,7 @@ PICTURE = ROOT / "docs/images/demo.svg"
 QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
 
 WIDTH, LEFT, LINE = 640, 18, 21
-COLUMNS = 67
+COLUMNS = 66
 SECONDS = 10.0
 """How long the picture runs before it begins again."""
 
@@ -107,7 +107,7 @@ def wrap(text: str, indent: str = "") -> list[str]:
     return [
         piece
         for line in text.strip().splitlines()
-        for piece in textwrap.wrap(line, COLUMNS, subsequent_indent=indent + "  ", drop_whitespace=False) or [""]
+        for piece in textwrap.wrap(line, COLUMNS, subsequent_indent=indent + "  ") or [""]
     ]
 
 
@@ -122,8 +122,10 @@ def build_script(recording: dict[str, Any]) -> list[tuple[float, str, str]]:
         now += pause
         lines.extend((now, color, text) for text in texts)
 
-    add(0, DIM, "# Qwen2.5-Coder-1.5B, through the tool support of llama.cpp")
-    add(0.2, INK, *wrap(f'$ ask(tools=[get_weather, calculator], question="{recording["question"]}")', "  "))
+    add(0, INK, *wrap(f"“{recording['question']}”"))
+    add(0.6, INK, "")
+    add(0, DIM, "# Qwen2.5-Coder-1.5B, through its server's tools (llama.cpp)")
+    add(0.2, INK, "$ client.chat.completions.create(tools=[get_weather, calculator]…")
     add(1.4, RED, f"tool_calls: {bare['tool_calls'] or None}")
     for line in wrap("content: " + " ".join(bare["content"].split()), ""):
         add(0.2, DIM, line)
