@@ -1,6 +1,7 @@
-"""Checks of the built site: a page loads nothing from elsewhere."""
+"""What the built site has beyond its pages: folded overloads, words for the search, and a check of what a page loads."""
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,35 @@ LOADED = re.compile(
     re.IGNORECASE,
 )
 """What makes a browser fetch something from another host. Links that a reader may follow are no such thing."""
+
+
+OVERLOADS = '<div class="doc-overloads">'
+"""What the signatures of one function stand in, if it has several."""
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Fold overloads, and add the words by which the search is to find a page."""
+    words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
+    return fold_overloads(html) + (f"<p hidden>Also: {escape(words)}.</p>" if words else "")
+
+
+def fold_overloads(html: str) -> str:
+    """Return a page in which overloads are shown when they are asked for."""
+    start = html.find(OVERLOADS)
+    while start >= 0:
+        depth = 0
+        for tag in re.finditer(r"<(/?)div\b", html[start:]):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                break
+        else:
+            raise PluginError("the overloads of a function have no end")
+        end = start + tag.start()
+        inside = html[start + len(OVERLOADS) : end]
+        folded = f'<details class="doc-overloads"><summary>Overloads</summary>{inside}</details>'
+        html = html[:start] + folded + html[end + len("</div>") :]
+        start = html.find(OVERLOADS, start)
+    return html
 
 
 def on_post_build(config: Any) -> None:
