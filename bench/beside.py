@@ -1,10 +1,10 @@
-"""One small program through seven libraries: what happens when the model's answer is not perfect, and what is installed.
+"""One small program through seven libraries: what comes of imperfect answers, and what is installed.
 
     $ make install-clients && .venv/bin/python bench/beside.py
 
 An endpoint on loopback plays the model, in OpenAI's chat API. Each library gets the same function, in a process of its
-own, and the table says what came of it. The libraries are those of the extra `clients`; LiteLLM has an environment of its
-own (`.venv-clients`). The tables go to `docs/comparison.md`, between two marks. Run by hand.
+own, and the table says what came of it. The libraries are those of the extra `clients`; LiteLLM has an environment of
+its own (`.venv-clients`). The tables go to `docs/comparison.md`, between two marks. Run by hand.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+from typing import ClassVar
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "comparison.md"
@@ -56,7 +57,7 @@ class Endpoint(BaseHTTPRequestHandler):
     """Plays a case: `/v1/CASE/…` is answered with the case, and from the second request on with an answer."""
 
     protocol_version = "HTTP/1.1"
-    seen: dict[str, int] = {}
+    seen: ClassVar[dict[str, int]] = {}
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -245,10 +246,14 @@ def measure_install(requirements: list[str], folders: list[str]) -> tuple[int, f
             more = (Requirement(text) for text in installed[normal(need.name)].requires or ())
             wanted += [each for each in more if not each.marker or each.marker.evaluate({"extra": extra})]
     names = {name for name, _ in seen}
-    files = (Path(str(each.locate_file(path))) for name in names for each in [installed[name]] for path in each.files or ())
+    files = (
+        Path(str(each.locate_file(path))) for name in names for each in [installed[name]] for path in each.files or ()
+    )
     size = sum(path.stat().st_size for path in files if path.suffix != ".pyc" and path.is_file())
     if "toolspeak" in names:  # it is installed in place
-        size += sum(path.stat().st_size for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc")
+        size += sum(
+            path.stat().st_size for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"
+        )
     return len(names), size / 1e6
 
 
@@ -267,7 +272,9 @@ def main() -> None:
             cells.append(cell)
             print(f"{library}, {case}: {cell}", file=sys.stderr)
         rows.append(f"| {title} | " + " | ".join(cells) + " |")
-    folders = [str(next((ROOT / name / "lib").glob("python*")) / "site-packages") for name in (".venv", ".venv-clients")]
+    folders = [
+        str(next((ROOT / name / "lib").glob("python*")) / "site-packages") for name in (".venv", ".venv-clients")
+    ]
     sizes = ["| | packages | MB | version |", "|---|---:|---:|---|"]
     for library, (_, requirements) in LIBRARIES.items():
         count, size = measure_install(requirements, folders if library != "litellm" else folders[::-1])

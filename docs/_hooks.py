@@ -1,4 +1,4 @@
-"""What the built site has beyond its pages: folded overloads, words for the search, and a check of what a page loads."""
+"""What the built site has beyond its pages: folded overloads, words for the search, a check of what a page loads."""
 
 import re
 from html import escape
@@ -24,7 +24,9 @@ OVERLOADS = '<div class="doc-overloads">'
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Fold overloads, and add the words by which the search is to find a page."""
     words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
-    return fold_overloads(html) + (f"<p hidden>Also: {escape(words)}.</p>" if words else "")
+    return fold_overloads(html) + (
+        f"<p hidden>Also: {escape(words)}.</p>" if words else ""
+    )
 
 
 def fold_overloads(html: str) -> str:
@@ -50,5 +52,9 @@ def on_post_build(config: Any) -> None:
     """Refuse a site with a page or a style sheet that loads something from outside."""
     site = Path(config["site_dir"])
     for path in sorted(site.rglob("*")):
-        if path.suffix in (".html", ".css") and (found := LOADED.search(path.read_text(encoding="utf-8"))):
-            raise PluginError(f"{path.relative_to(site)} loads something from outside: {found[0]}")
+        if path.suffix in (".html", ".css") and (
+            found := LOADED.search(path.read_text(encoding="utf-8"))
+        ):
+            raise PluginError(
+                f"{path.relative_to(site)} loads something from outside: {found[0]}"
+            )

@@ -50,7 +50,9 @@ def record() -> dict[str, Any]:
     weights = find_weights(QWEN_CODER, cache_folder() / "models")
     if weights is None:
         raise SystemExit("the weights are not here: toolspeak pull")
-    model = EmbeddedModel(weights, name="local", context=4096, threads=int(os.environ.get("TOOLSPEAK_LOCAL_THREADS", "0")) or None)
+    model = EmbeddedModel(
+        weights, name="local", context=4096, threads=int(os.environ.get("TOOLSPEAK_LOCAL_THREADS", "0")) or None
+    )
     server = model.load()
     try:
         tools: Any = [
