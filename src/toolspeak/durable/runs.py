@@ -192,7 +192,7 @@ class RunHandle:
         Args:
             output: The type of the answer, instead of the agent's own. The agent's own is known where a `Worker` of
                 this store drives it, or from `Runs(agents=…)`; else the answer is JSON data. `Any` gives JSON data.
-            timeout: Seconds after which `TimeoutError` is raised; the run goes on.
+            timeout: Seconds after which `TimeoutError` is raised; the run continues.
         """
         async with asyncio.timeout(timeout):
             run, facts = await self._wait_for_end()
@@ -303,13 +303,13 @@ class StartOptions(RunOptions, total=False):
 
     Attributes:
         key: A name for this request. A second start with the same key gives the run of the first; if that ended with an
-            error, it goes on, as by `RunHandle.retry`.
+            error, it resumes, as by `RunHandle.retry`.
         priority: Runs with a higher one are driven first.
         lane: The lane whose limits hold for the run.
         concurrency: How many runs with this `lane` and this limit go on at once. Such a lane need not be defined.
         delay: Seconds from now before which the run does not begin.
         deadline: Seconds from now after which the run is ended, whoever drives it then.
-        chat: The conversation that the run goes on with; its runs happen one after the other.
+        chat: The conversation that the run continues; its runs happen one after the other.
         webhook: The address to which the end of the run is sent.
     """
 
