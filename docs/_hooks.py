@@ -24,9 +24,9 @@ OVERLOADS = '<div class="doc-overloads">'
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Fold overloads, and add the words by which the search is to find a page."""
     words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
-    return fold_overloads(html) + (
-        f"<p hidden>Also: {escape(words)}.</p>" if words else ""
-    )
+    if words:  # below the title, so that the search leads to the top of the page
+        html = html.replace("</h1>", f"</h1><p hidden>Also: {escape(words)}.</p>", 1)
+    return fold_overloads(html)
 
 
 def fold_overloads(html: str) -> str:
