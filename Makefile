@@ -112,7 +112,7 @@ fmt: setup ## format and mend what can be mended
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: setup ## measure beside peers for some minutes, and write docs/benchmarks.md
+bench: setup ## measure beside peers for some minutes, and write bench/speed.md
 	$(BIN)/python bench/all.py --short
 
 bench-full: setup ## the same with all peers and more repetitions

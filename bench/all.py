@@ -1,4 +1,4 @@
-"""`make bench`: run every benchmark script in turn, and write their figures into `docs/benchmarks.md`.
+"""`make bench`: run every benchmark script in turn, and write their figures into `bench/speed.md`.
 
 A script in which a bar is missed is run once more, after the machine has become quiet or two minutes have passed. A bar
 that is missed twice in a row, or a failed script, makes the exit code 1; a bar that is missed once is told. Neither
@@ -59,7 +59,7 @@ BENCHES = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Run all benchmarks, and write docs/benchmarks.md.")
+    parser = argparse.ArgumentParser(description="Run all benchmarks, and write bench/speed.md.")
     parser.add_argument("--short", action="store_true", help="the short form: fewer repetitions, fewer peers")
     short = parser.parse_args().short
     page.read_page()  # fail now if the page is broken, not after all is measured

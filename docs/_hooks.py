@@ -1,6 +1,7 @@
-"""Checks of the built site: a page loads nothing from elsewhere."""
+"""What the built site has beyond its pages: folded overloads, words for the search, a check of what a page loads."""
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,44 @@ LOADED = re.compile(
 """What makes a browser fetch something from another host. Links that a reader may follow are no such thing."""
 
 
+OVERLOADS = '<div class="doc-overloads">'
+"""What the signatures of one function stand in, if it has several."""
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Fold overloads, and add the words by which the search is to find a page."""
+    words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
+    if words:  # below the title, so that the search leads to the top of the page
+        html = html.replace("</h1>", f"</h1><p hidden>Also: {escape(words)}.</p>", 1)
+    return fold_overloads(html)
+
+
+def fold_overloads(html: str) -> str:
+    """Return a page in which overloads are shown when they are asked for."""
+    start = html.find(OVERLOADS)
+    while start >= 0:
+        depth = 0
+        for tag in re.finditer(r"<(/?)div\b", html[start:]):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                break
+        else:
+            raise PluginError("the overloads of a function have no end")
+        end = start + tag.start()
+        inside = html[start + len(OVERLOADS) : end]
+        folded = f'<details class="doc-overloads"><summary>Overloads</summary>{inside}</details>'
+        html = html[:start] + folded + html[end + len("</div>") :]
+        start = html.find(OVERLOADS, start)
+    return html
+
+
 def on_post_build(config: Any) -> None:
     """Refuse a site with a page or a style sheet that loads something from outside."""
     site = Path(config["site_dir"])
     for path in sorted(site.rglob("*")):
-        if path.suffix in (".html", ".css") and (found := LOADED.search(path.read_text(encoding="utf-8"))):
-            raise PluginError(f"{path.relative_to(site)} loads something from outside: {found[0]}")
+        if path.suffix in (".html", ".css") and (
+            found := LOADED.search(path.read_text(encoding="utf-8"))
+        ):
+            raise PluginError(
+                f"{path.relative_to(site)} loads something from outside: {found[0]}"
+            )

@@ -41,7 +41,9 @@ def main(model: str | Model | None = None) -> None:
         .with_tools([get_weather, to_fahrenheit])
         .tool("get_weather", city="Paris")
         .tool("to_fahrenheit", celsius=previous["celsius"])
-        .prompt("It is {previous} degrees Fahrenheit in Paris. In one short sentence: what should I wear?")
+        .prompt(
+            "It is {previous} degrees Fahrenheit in Paris. In one short sentence: what should I wear?"
+        )
         .llm(model, tool_choice="none")
         .transform(str.strip)
     )

@@ -51,11 +51,15 @@ def convert_time(time: str, from_city: City, to_city: City) -> str:
         from_city: Where the time is known.
         to_city: Where the time is wanted.
     """
-    there = datetime.strptime(time, "%H:%M") + timedelta(hours=HOURS[to_city] - HOURS[from_city])
+    there = datetime.strptime(time, "%H:%M") + timedelta(
+        hours=HOURS[to_city] - HOURS[from_city]
+    )
     return there.strftime("%H:%M")
 
 
-def convert_currency(amount: float, from_currency: Currency, to_currency: Currency) -> float:
+def convert_currency(
+    amount: float, from_currency: Currency, to_currency: Currency
+) -> float:
     """Convert an amount of money from one currency to another.
 
     Args:

@@ -33,7 +33,13 @@ def ask(call: ToolCall) -> bool | str:
 
 
 def main(folder: str, task: str, model: str | Model, approve: Approver = ask) -> None:
-    agent = Agent(model, tools=FileTools(Path(folder)), system=SYSTEM, approve=approve, limits=Limits(turns=15))
+    agent = Agent(
+        model,
+        tools=FileTools(Path(folder)),
+        system=SYSTEM,
+        approve=approve,
+        limits=Limits(turns=15),
+    )
     outcome = agent.run(task)
     for call in outcome.calls:
         print(f"{call.name}({call.arguments}) → {call.error or call.output}")

@@ -28,11 +28,16 @@ from toolspeak.values.events import CallReady, RunEnded, RunResumed, ToolFinishe
 from toolspeak.values.messages import ToolCall
 
 ORDERS = 5
-SCRIPT = [*(calls(("ship", {"order": order})) for order in range(1, ORDERS + 1)), says("All five orders are shipped.")]
+SCRIPT = [
+    *(calls(("ship", {"order": order})) for order in range(1, ORDERS + 1)),
+    says("All five orders are shipped."),
+]
 
 
 def build_agent(effects: Path, seconds: float, model: Model | None = None) -> Agent:
-    @tool(effect="idempotent")  # a call that was cut off may be started again; "once" would forbid that
+    @tool(
+        effect="idempotent"
+    )  # a call that was cut off may be started again; "once" would forbid that
     def ship(order: int) -> str:
         """Ship an order.
 
@@ -42,7 +47,9 @@ def build_agent(effects: Path, seconds: float, model: Model | None = None) -> Ag
         time.sleep(seconds)
         line = f"order {order}\n"
         effects.touch()
-        if line not in effects.read_text().splitlines(keepends=True):  # cut off after this line was written?
+        if line not in effects.read_text().splitlines(
+            keepends=True
+        ):  # cut off after this line was written?
             with effects.open("a") as file:
                 file.write(line)
         return f"shipped order {order}"
@@ -54,7 +61,9 @@ def main(folder: Path = Path(), seconds: float = 1.0) -> None:
     effects = folder / "durable.txt"
     with Runs(f"sqlite:///{folder}/durable.db") as runs:
         # The key makes a second start find the run of the first.
-        run = runs.start_sync("shipping", f"Ship the orders 1 to {ORDERS}.", key="monday")
+        run = runs.start_sync(
+            "shipping", f"Ship the orders 1 to {ORDERS}.", key="monday"
+        )
         print(f"run {run.id}: {'started' if run.is_new else 'found'}")
         if run.status_sync() == "done":
             print("it has ended, this is what happened; to begin anew: rm durable.*")
@@ -62,13 +71,21 @@ def main(folder: Path = Path(), seconds: float = 1.0) -> None:
             print(f"kill me with Ctrl-C or: kill -9 {os.getpid()}", flush=True)
         with Worker(runs, {"shipping": build_agent(effects, seconds)}, lease=2):
             open_calls: dict[str, ToolCall] = {}
-            for _, event in run.events_sync():  # also what happened before this program was started
+            for (
+                _,
+                event,
+            ) in (
+                run.events_sync()
+            ):  # also what happened before this program was started
                 match event:
                     case CallReady(call=call):
                         open_calls[call.id] = call
                     case ToolFinished(result=result):
                         call = open_calls[result.call_id]
-                        print(f"  {call.name}({call.arguments}) → {result.error or result.output}", flush=True)
+                        print(
+                            f"  {call.name}({call.arguments}) → {result.error or result.output}",
+                            flush=True,
+                        )
                     case RunResumed():
                         print("  (the run goes on)", flush=True)
                     case RunEnded():
@@ -80,6 +97,9 @@ def main(folder: Path = Path(), seconds: float = 1.0) -> None:
 
 if __name__ == "__main__":
     try:
-        main(Path(sys.argv[1] if len(sys.argv) > 1 else "."), float(sys.argv[2]) if len(sys.argv) > 2 else 1.0)
+        main(
+            Path(sys.argv[1] if len(sys.argv) > 1 else "."),
+            float(sys.argv[2]) if len(sys.argv) > 2 else 1.0,
+        )
     except KeyboardInterrupt:
         print("stopped: start me again, and the run goes on")

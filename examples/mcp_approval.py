@@ -43,7 +43,9 @@ def main(model: str | Model | None = None) -> None:
     command = [sys.executable, "-m", "toolspeak.cli", "mcp", "serve", __file__]
     # The server is our own, so it is believed when it says which tools only read, and its tools may change.
     with mcp.tools(command, approve="writes", trust_hints=True, pinned=False) as notes:
-        outcome = Agent(model, [notes], approve=ask).run("List my notes, then delete the one about wages.")
+        outcome = Agent(model, [notes], approve=ask).run(
+            "List my notes, then delete the one about wages."
+        )
     for call in outcome.calls:
         print(f"{call.name}({call.arguments}) → {call.error or call.output}")
     print(outcome.text)

@@ -10,7 +10,12 @@ In Berlin, Madrid and Rome live 9.75 million people. (answered)
 
 from toolspeak import Chain, Model
 
-POPULATIONS = {"Berlin": 3_700_000, "Madrid": 3_300_000, "Paris": 2_100_000, "Rome": 2_750_000}
+POPULATIONS = {
+    "Berlin": 3_700_000,
+    "Madrid": 3_300_000,
+    "Paris": 2_100_000,
+    "Rome": 2_750_000,
+}
 
 
 def search_population(city: str) -> int:
@@ -33,7 +38,10 @@ def add(numbers: list[float]) -> float:
 
 def main(model: str | Model | None = None) -> None:
     chain = (
-        Chain.agent("Research how many people live in Berlin, Madrid and Rome, and add the numbers up.", model)
+        Chain.agent(
+            "Research how many people live in Berlin, Madrid and Rome, and add the numbers up.",
+            model,
+        )
         .with_tools([search_population, add])
         .with_max_iterations(5)
     )

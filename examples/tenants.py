@@ -57,20 +57,40 @@ def read_result(request: Request) -> ScriptedReply:
 
 
 def main(folder: str = "") -> None:
-    agent = Agent(ScriptedModel([calls(("refund", {"order": 7})), read_result]), [refund], output=Refund)
-    with tempfile.TemporaryDirectory() as made, Runs(f"sqlite:///{folder or made}/runs.db") as runs:
+    agent = Agent(
+        ScriptedModel([calls(("refund", {"order": 7})), read_result]),
+        [refund],
+        output=Refund,
+    )
+    with (
+        tempfile.TemporaryDirectory() as made,
+        Runs(f"sqlite:///{folder or made}/runs.db") as runs,
+    ):
         started = {
-            tenant: runs.start_sync("refunds", "Refund order 7.", data={"tenant": tenant}, lane=tenant, concurrency=1)
+            tenant: runs.start_sync(
+                "refunds",
+                "Refund order 7.",
+                data={"tenant": tenant},
+                lane=tenant,
+                concurrency=1,
+            )
             for tenant in ORDERS
         }
         with Worker(runs, {"refunds": agent}, deps=open_books):
             for tenant, run in started.items():
                 for _, event in run.events_sync():
-                    if isinstance(event, ApprovalNeeded):  # the run holds no worker meanwhile, and may wait for days
-                        print(f"{tenant}: {event.call.name}({event.call.arguments}) is approved by ann")
+                    if isinstance(
+                        event, ApprovalNeeded
+                    ):  # the run holds no worker meanwhile, and may wait for days
+                        print(
+                            f"{tenant}: {event.call.name}({event.call.arguments}) is approved by ann"
+                        )
                         run.approve_sync(event.call.id, by="ann", digest=event.digest)
                 print(f"{tenant}: {run.outcome_sync().output}")
-        print("runs of acme:", *(row.stop_reason for row in runs.list_sync(data={"tenant": "acme"})))
+        print(
+            "runs of acme:",
+            *(row.stop_reason for row in runs.list_sync(data={"tenant": "acme"})),
+        )
 
 
 if __name__ == "__main__":

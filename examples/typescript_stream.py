@@ -10,7 +10,13 @@ It is sunny in San Francisco.
 """
 
 from toolspeak import Agent, Model, tool
-from toolspeak.values.events import ArgsDelta, CallReady, CallStarted, TextDelta, ToolFinished
+from toolspeak.values.events import (
+    ArgsDelta,
+    CallReady,
+    CallStarted,
+    TextDelta,
+    ToolFinished,
+)
 
 
 @tool(name="getWeather", effect="read")

@@ -24,6 +24,8 @@ def get_weather(city: str, unit: Unit = Unit.CELSIUS) -> dict[str, float | str]:
     return {"city": city, "temperature": round(degrees, 1), "unit": unit.value}
 
 
-def list_cities(containing: Annotated[str, "Only names with these letters."] = "") -> list[str]:
+def list_cities(
+    containing: Annotated[str, "Only names with these letters."] = "",
+) -> list[str]:
     """List the cities whose temperature is known."""
     return [city for city in TEMPERATURES if containing.lower() in city.lower()]

@@ -55,7 +55,9 @@ def evaluate(node: ast.AST) -> float:
 
 def main(model: str | Model = "local", dialect: str = "auto") -> None:
     agent = Agent(model, tools=[get_weather, calculator], dialect=dialect)
-    question = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
+    question = (
+        "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
+    )
     outcome = agent.run(question)
     print(f"You: {question}")
     for call in outcome.calls:

@@ -16,7 +16,9 @@ from toolspeak import Agent, Model
 TEMPERATURES = {"chicago": 12, "tokyo": 25}
 
 
-def get_weather(city: str, unit: Literal["celsius", "fahrenheit"] = "celsius") -> dict[str, object]:
+def get_weather(
+    city: str, unit: Literal["celsius", "fahrenheit"] = "celsius"
+) -> dict[str, object]:
     """Get the current weather for a given city.
 
     Args:
@@ -24,14 +26,23 @@ def get_weather(city: str, unit: Literal["celsius", "fahrenheit"] = "celsius") -
         unit: The temperature unit.
     """
     if city.lower() not in TEMPERATURES:
-        raise ValueError(f"the weather in {city} is not known; known are: {', '.join(TEMPERATURES)}")
+        raise ValueError(
+            f"the weather in {city} is not known; known are: {', '.join(TEMPERATURES)}"
+        )
     degrees = TEMPERATURES[city.lower()]
-    return {"city": city, "temperature": degrees if unit == "celsius" else degrees * 9 / 5 + 32, "unit": unit}
+    return {
+        "city": city,
+        "temperature": degrees if unit == "celsius" else degrees * 9 / 5 + 32,
+        "unit": unit,
+    }
 
 
 def main(model: str | Model = "local") -> None:
     agent = Agent(model, tools=[get_weather], dialect="json")
-    for question in ("What's the weather like in Tokyo in celsius?", "What is the capital of France?"):
+    for question in (
+        "What's the weather like in Tokyo in celsius?",
+        "What is the capital of France?",
+    ):
         outcome = agent.run(question)
         print(f"You: {question}")
         for call in outcome.calls:

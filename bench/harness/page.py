@@ -1,4 +1,4 @@
-"""The section on speed of `docs/benchmarks.md`, between two marks; the rest of the page is left alone.
+"""The figures in `bench/speed.md`, between two marks; the rest of the page is left alone.
 
 The rows of each script stand between two marks of their own, and the first mark says when they were measured: a script
 that fails the next time keeps its rows.
@@ -18,13 +18,13 @@ from textwrap import fill
 from harness.environments import ROOT
 from harness.figures import Figure, build_table
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "bench" / "speed.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
-BLANK = f"# Benchmarks\n\n{BEGIN}\n{END}\n"
+BLANK = f"# Speed: every figure\n\n{BEGIN}\n{END}\n"
 
 RULES = """\
 Figures are CPU time, unless it says otherwise. A ratio is our figure by the other's: below 1 we take less. A bar is the
-highest that a row may come to, and `times` is how often it was measured. `bench/README.md` says
+highest that a row may come to, and `times` is how often it was measured. `README.md` says
 what each row is, and how it is measured."""
 
 

@@ -22,10 +22,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-Kind = Literal["digger", "dumper", "plate", "breaker", "lift", "generator", "pump", "heater"]
+Kind = Literal[
+    "digger", "dumper", "plate", "breaker", "lift", "generator", "pump", "heater"
+]
 Half = Literal["am", "pm", "both"]
 PriceClass = Literal["A", "B", "C", "D"]
-Part = Literal["engine", "hydraulics", "electrics", "running_gear", "attachment", "body"]
+Part = Literal[
+    "engine", "hydraulics", "electrics", "running_gear", "attachment", "body"
+]
 
 TODAY = date(2026, 5, 6)
 FREE_CREDIT = 150
@@ -49,7 +53,11 @@ MACHINES = {
     "M-0431": Machine("plate", in_yard_since="2026-05-05"),
     "M-0288": Machine("pump", customer="K31507", back_on="2026-05-04"),
 }
-CUSTOMERS = {"K20881": "Hale Groundworks", "K31507": "Ostrava Roofing", "K40012": "St Brannoc's School"}
+CUSTOMERS = {
+    "K20881": "Hale Groundworks",
+    "K31507": "Ostrava Roofing",
+    "K40012": "St Brannoc's School",
+}
 CREDITS: dict[str, float] = {}
 
 
@@ -62,7 +70,11 @@ def find_customer(name: str) -> list[str]:
     Args:
         name: The name or a part of it, such as Hale.
     """
-    return [f"{number} {each}" for number, each in CUSTOMERS.items() if name.casefold() in each.casefold()]
+    return [
+        f"{number} {each}"
+        for number, each in CUSTOMERS.items()
+        if name.casefold() in each.casefold()
+    ]
 
 
 def free_machines(kind: Kind, day: str, half: Half = "both") -> list[str]:
@@ -103,7 +115,13 @@ def reserve(machine: str, customer: str, day: str, half: Half = "both") -> str:
     return f"{machine} is held for {customer} on {day}, {half}"
 
 
-def hire_out(machine: str, customer: str, back_on: str, price_class: PriceClass = "B", brolly: bool = False) -> str:
+def hire_out(
+    machine: str,
+    customer: str,
+    back_on: str,
+    price_class: PriceClass = "B",
+    brolly: bool = False,
+) -> str:
     """Hand a machine over the counter now ("goes out", "takes"). For a later day, reserve it.
 
     A swap is one machine back and another one out to the same customer: take_back first, then hire_out.
@@ -118,13 +136,21 @@ def hire_out(machine: str, customer: str, back_on: str, price_class: PriceClass 
     hired = _get_machine(machine)
     _check_customer(customer)
     if hired.customer or hired.red_tag:
-        raise ValueError(f"{machine} is out to {hired.customer}" if hired.customer else f"{machine} has a red tag")
+        raise ValueError(
+            f"{machine} is out to {hired.customer}"
+            if hired.customer
+            else f"{machine} has a red tag"
+        )
     hired.customer, hired.back_on, hired.in_yard_since = customer, back_on, ""
     covered = ", with brolly" if brolly else ""
-    return f"{machine} is out to {customer} until {back_on}, class {price_class}{covered}"
+    return (
+        f"{machine} is out to {customer} until {back_on}, class {price_class}{covered}"
+    )
 
 
-def take_back(machine: str, tank: Literal["full", "half", "empty"], mucky: bool = False) -> str:
+def take_back(
+    machine: str, tank: Literal["full", "half", "empty"], mucky: bool = False
+) -> str:
     """Take a machine back from hire ("is back", "off hire", "came in").
 
     Args:
@@ -135,9 +161,15 @@ def take_back(machine: str, tank: Literal["full", "half", "empty"], mucky: bool 
     returned = _get_machine(machine)
     if not returned.customer:
         raise ValueError(f"{machine} is not out")
-    extras = [name for name, due in {"fuel": tank != "full", "washing": mucky}.items() if due]
+    extras = [
+        name for name, due in {"fuel": tank != "full", "washing": mucky}.items() if due
+    ]
     report = f"{machine} is back from {returned.customer}; to bill: {', '.join(extras) or 'nothing'}"
-    returned.customer, returned.back_on, returned.in_yard_since = "", "", TODAY.isoformat()
+    returned.customer, returned.back_on, returned.in_yard_since = (
+        "",
+        "",
+        TODAY.isoformat(),
+    )
     return report
 
 
@@ -203,7 +235,10 @@ def report_damage(machine: str, customer: str, part: Part, brolly: bool = False)
 
 
 def credit(
-    customer: str, euros: float, reason: Literal["late", "defect", "billing", "goodwill"], approved_by: str = ""
+    customer: str,
+    euros: float,
+    reason: Literal["late", "defect", "billing", "goodwill"],
+    approved_by: str = "",
 ) -> str:
     """Give a customer credit on the next bill.
 
@@ -236,11 +271,17 @@ def _check_customer(number: str) -> None:
 
 
 def _is_reserved(machine: Machine, day: str, half: Half) -> bool:
-    return any(held_day == day and (held == half or "both" in (held, half)) for held_day, held in machine.reserved)
+    return any(
+        held_day == day and (held == half or "both" in (held, half))
+        for held_day, held in machine.reserved
+    )
 
 
 def _show(function: Callable[..., object], *values: object, **named: object) -> None:
-    written = [*map(repr, values), *(f"{name}={value!r}" for name, value in named.items())]
+    written = [
+        *map(repr, values),
+        *(f"{name}={value!r}" for name, value in named.items()),
+    ]
     try:
         result = repr(function(*values, **named))
     except ValueError as error:

@@ -11,8 +11,8 @@ COLUMNS = ("plain", "streamed", "schema", "tools + schema")
 
 HEAD = """# Clients
 
-What follows was run, not read: each client as it is installed from npm or PyPI, unchanged, in a home of its own without
-a key, through the gateway. Behind the gateway is a server that knows no tools and no response formats: a request with
+We ran every client below through the gateway: as installed from npm or PyPI, unchanged, in a home of its own without
+a key. Behind the gateway is a server that knows no tools and no response formats: a request with
 either is refused. It writes Python or TypeScript as text.
 
 | column | what the client does |

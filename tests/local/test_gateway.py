@@ -1,6 +1,6 @@
 """The gateway before the embedded model: the `openai` client gets native tool calls, where the endpoint has none.
 
-Needs the weights (`toolspeak pull`) and the extras `local` and `gateway`. What the two say is in the README.
+Needs the weights (`toolspeak pull`) and the extras `local` and `gateway`. The moving picture of the README shows both.
 """
 
 import importlib.util

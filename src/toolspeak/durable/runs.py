@@ -215,7 +215,7 @@ class RunHandle:
         Args:
             output: The type of the answer, instead of the agent's own. The agent's own is known where a `Worker` of
                 this store drives it, or from `Runs(agents=…)`; else the answer is JSON data. `Any` gives JSON data.
-            timeout: Seconds after which `TimeoutError` is raised; the run goes on.
+            timeout: Seconds after which `TimeoutError` is raised; the run continues.
         """
         async with asyncio.timeout(timeout):
             run, facts = await self._wait_for_end()

@@ -203,7 +203,7 @@ class Agent(BaseAgent[T_co, Deps]):
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
             on_tool_error: What an exception in a tool does, other than a `ToolError`: `"tell"` tells the model, and the
-                run goes on; `"raise"` ends the run with it. By default the model object decides: a `ScriptedModel`
+                run continues; `"raise"` ends the run with it. By default the model object decides: a `ScriptedModel`
                 raises, all others tell.
             tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
                 many for it, the model is shown those that the prompt may be about, and finds the others.
@@ -317,7 +317,7 @@ class Agent(BaseAgent[T_co, Deps]):
             _overrides.reset(token)
 
     def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co, Deps]:
-        """Begin a conversation, in which each run goes on from the one before."""
+        """Begin a conversation, in which each run continues from the one before."""
         return Chat(self, messages, compacted)
 
     def as_tool(
@@ -340,7 +340,7 @@ class Agent(BaseAgent[T_co, Deps]):
             description: What the tool is for, for the model that may call it.
             prompt: A function whose parameters become those of the tool, and which returns the prompt; without it, the
                 tool has one parameter, `prompt`.
-            effect: What a call does, as for `tool`. A call that was under way when its run was cut goes on from the
+            effect: What a call does, as for `tool`. A call that was under way when its run was cut continues from the
                 facts of the inner run, whose own calls keep their effects; with `"once"` it is given up instead.
             approve: Ask somebody before the agent is asked.
             timeout: Seconds after which a call is given up.
@@ -356,9 +356,9 @@ class Agent(BaseAgent[T_co, Deps]):
         return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
 
     def as_handoff(self, name: str, description: str = "", *, approve: bool | ApprovalRule = False) -> Tool[..., Any]:
-        """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
+        """Return a tool by which another agent hands its conversation over to this agent, which then takes over.
 
-        This agent goes on with its own models, system prompt and tools. The limits and the type of the answer stay
+        This agent uses its own models, system prompt and tools. The limits and the type of the answer stay
         those of the run. `outcome.agent` is `name` if this agent gave the answer.
 
         Args:

@@ -25,10 +25,10 @@ from toolspeak.values.outcome import Outcome
 
 
 class Chat(Runnable[T_co, Deps]):
-    """A conversation: each run goes on from the messages of the one before.
+    """A conversation: each run continues from the messages of the one before.
 
     Its methods take what those of the agent take; `messages` come after those of the conversation. The runs of a
-    conversation happen one after the other: a run that begins while another goes on raises `UsageError`.
+    conversation happen one after the other: a run that begins while another is under way raises `UsageError`.
 
     Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
     before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
@@ -56,7 +56,7 @@ class Chat(Runnable[T_co, Deps]):
     def save(self, path: Path | None = None) -> str:
         """Return the conversation as a text, for a database; with a path, write the text into that file as well.
 
-        The file is replaced whole: a reader finds the old conversation or the new one. Of a run that goes on or is
+        The file is replaced whole: a reader finds the old conversation or the new one. Of a run that is under way or
         paused, nothing is saved.
 
         Examples:

@@ -83,8 +83,8 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
         deps: What tools get in their `Context`, instead of the agent's own.
         record: Called with each new fact before the run acts on it.
         limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
-            that stopped at one of its limits goes on if these allow it. Inner runs that are under way keep theirs.
-        model: The model that goes on, in one of the forms of `Agent`, instead of the agent's own.
+            that stopped at one of its limits continues if these allow it. Inner runs that are under way keep theirs.
+        model: The model that continues, in one of the forms of `Agent`, instead of the agent's own.
         approve: Called with each call that needs an approval, instead of the agent's own function; None for nobody,
             so that the run pauses.
         data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.

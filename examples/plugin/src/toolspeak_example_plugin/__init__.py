@@ -33,10 +33,17 @@ class OneLine:
         rest = [message for message in history if message.role != "system"]
         prompts = [message.text for message in history if message.role == "system"]
         if specs:
-            tools = "\n".join(f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in specs)
-            prompts.append(f"Call these functions in a python block, with keywords:\n{tools}")
+            tools = "\n".join(
+                f"{spec.name}({', '.join(spec.parameters['properties'])})"
+                for spec in specs
+            )
+            prompts.append(
+                f"Call these functions in a python block, with keywords:\n{tools}"
+            )
         shown = PYTHON.render([], rest).messages
-        return Shown(messages=(system("\n\n".join(prompts)), *shown) if prompts else shown)
+        return Shown(
+            messages=(system("\n\n".join(prompts)), *shown) if prompts else shown
+        )
 
     def parser(self, specs: Sequence[ToolSpec], *, prefix: str = "call") -> Parser:
         """Read calls as the Python dialect does."""
@@ -56,7 +63,9 @@ class EchoModel:
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Answer with the last message of the user, streamed word by word."""
-        text = [message.text for message in request.shown.messages if message.role == "user"][-1]
+        text = [
+            message.text for message in request.shown.messages if message.role == "user"
+        ][-1]
         if request.stream:
             for word in text.split(" ")[:-1]:
                 yield [TextDelta(text=f"{word} ")]
