@@ -1,8 +1,9 @@
 """A value is mentioned where people would say so, and nowhere else."""
 
+from datetime import date
+from decimal import Decimal
 from time import perf_counter
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -74,7 +75,6 @@ FOUND: list[tuple[str, Scalar]] = [
     ("2 Mio", 2_000_000),
     ("for two people", 2),
     ("twenty-one guests", 21),
-    ("a hundred", 100),
     # dates and times
     ("March 3rd 2026", "2026-03-03"),
     ("March 3, 2026", "2026-03-03"),
@@ -191,6 +191,9 @@ NOT_FOUND: list[tuple[str, Scalar]] = [
     ("123", "0123"),
     ("0123", 123),
     ("this one", 1),
+    ("two hundred", 2),
+    ("twenty two", 2),
+    ("twenty-one", 20),
     ("100", 1e400),
     # dates and times
     ("tomorrow", "2026-03-04"),
@@ -287,7 +290,7 @@ def test_any_text_and_value_can_be_looked_up(text: str, value: Scalar):
 
 
 @given(st.decimals(min_value=0, max_value=10**9, places=2))
-def test_a_number_is_found_in_the_notations_of_people(number):
+def test_a_number_is_found_in_the_notations_of_people(number: Decimal):
     english = f"{number:,}"
     german = english.replace(",", "_").replace(".", ",").replace("_", ".")
     for written in (english, german, english.replace(",", "'"), german.replace(".", " "), f"{number}"):
@@ -300,8 +303,11 @@ def test_a_number_is_not_found_in_another(one: int, two: int):
     assert not Mentions([f"pay {one:,} now, or {one}"]).has(two)
 
 
-@given(st.dates(), st.sampled_from(["{0:%Y-%m-%d}", "{0.day}.{0.month}.{0:%Y}", "{0:%B} {0.day}, {0:%Y}", "{0.day} {0:%b} {0:%Y}"]))
-def test_a_date_is_found_in_the_notations_of_people(day, notation: str):
+@given(
+    st.dates(),
+    st.sampled_from(["{0:%Y-%m-%d}", "{0.day}.{0.month}.{0:%Y}", "{0:%B} {0.day}, {0:%Y}", "{0.day} {0:%b} {0:%Y}"]),
+)
+def test_a_date_is_found_in_the_notations_of_people(day: date, notation: str):
     assert Mentions([f"on {notation.format(day)}."]).has(day.isoformat())
 
 
@@ -329,4 +335,4 @@ def test_looking_up_takes_a_time_that_is_linear_in_the_text(name: str):
             mentions.has(value)
         return perf_counter() - start
 
-    assert measure(HARD[name] * 2) < 5, "two thirds of a million characters take no more than a second"
+    assert measure(HARD[name] * 2) < 5

@@ -11,7 +11,7 @@ The rules:
 2. Several words are found in their order and next to each other. Nothing is put together from pieces, except a time of
    a day, whose date and hour may stand apart in one text.
 3. Letters are compared without case, spaces as one space, quotes and dashes as one sign each. The compatible forms of
-   Unicode (full-width digits, ligatures) are made plain in the text only: a value must be plain, or stand there as it is.
+   Unicode (full-width digits, ligatures) are made plain in the text only: a value must be plain, or stand there so.
 4. A number is compared by its value, in the notations of people: 1,200.50, 1.200,50, 1 200,50, 1'200.50, 1.2k, "two".
    "1,200" is never 1.2; "1.200" may be both. A currency or a percent sign that the value has must be in the text too.
 5. A date is compared by its day, a time by its minute. 03/04/2026 is either day. "March 3rd" without a year is that day
@@ -27,8 +27,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
-from itertools import accumulate
+from itertools import groupby
 from typing import NamedTuple
 from unicodedata import category, normalize
 
@@ -42,8 +41,8 @@ MAX_HITS = 20_000
 MAX_SPECIAL_CHARS = 64
 """The length of a value up to which it may be a number, a date or an account; a longer one is plain text."""
 
-MAX_DIGITS = 30
-"""The digits of a number that is compared by its value."""
+MAX_DIGITS = 25
+"""The digits of a number that is compared by its value: with more, `Decimal` would round."""
 
 CONTEXT_CHARS = 60
 """The characters that `Mention.words` has before and after a value, about."""
@@ -76,19 +75,15 @@ class Mentions:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         """Make an index of some texts, to which more can be added."""
-        self._count = 0
-        self._numbers: list[int] = []
-        self._shown: list[str] = []
+        self._texts: list[str] = []
+        self._plain = _Folded(_make_plain)
+        self._exact = _Folded(_make_exact)
         for text in texts:
             self.add(text)
 
     def add(self, text: str) -> None:
-        """Add a text. What it has in common with one that was added before is not known to be the same."""
-        for shown in _make_plain(text):
-            self._numbers.append(self._count)
-            self._shown.append(shown)
-        self._count += 1
-        vars(self).pop("_joined", None)
+        """Add a text. A value is found in one text, never across two."""
+        self._texts.append(text)
 
     def has(self, value: Scalar) -> bool:
         """Whether a value stands in one of the texts. One without any letter or sign says nothing, and always does."""
@@ -96,43 +91,66 @@ class Mentions:
 
     def find(self, value: Scalar) -> Mention | None:
         """Return where a value stands; None if it does not, or says nothing."""
-        hit = None if _is_blank(value) else self._find_hit(value)
-        if hit is None:
+        if _is_blank(value) or (hit := self._find_hit(value)) is None:
             return None
-        place, end = hit
-        part = self._find_part(place)
-        start = self._joined.starts[part]
-        return Mention(number=self._numbers[part], words=_cut_out(self._shown[part], place - start, end - start))
+        folded, start, end = hit
+        number = folded.find_number(start)
+        first = folded.starts[number]
+        return Mention(number=number, words=_cut_out(folded.show(self._texts[number]), start - first, end - first))
 
-    @cached_property
-    def _joined(self) -> "_Joined":
-        """All texts in lower case as one, a line for each, so that a search is a single one however many there are."""
-        folded = [_fold(shown) for shown in self._shown]
-        return _Joined("\n".join(folded), list(accumulate((len(each) + 1 for each in folded), initial=0)))
-
-    def _find_part(self, place: int) -> int:
-        return bisect_right(self._joined.starts, place) - 1
-
-    def _find_hit(self, value: Scalar) -> tuple[int, int] | None:
-        text = self._joined.text
-        if not text:
-            return None
-        for form in _list_forms(value):
-            for hit in form.search(text):
-                return hit
-        if not isinstance(value, str) or (moment := _read_moment(value)) is None:
-            return None
-        days, time = moment
-        hours = {
-            self._numbers[self._find_part(hit[0])] for form in _list_time_forms(*time) for hit in form.search(text)
-        }
-        dates = (hit for day in days for form in _list_date_forms(*day) for hit in form.search(text)) if hours else ()
-        return next((hit for hit in dates if self._numbers[self._find_part(hit[0])] in hours), None)
+    def _find_hit(self, value: Scalar) -> "tuple[_Folded, int, int] | None":
+        is_plain = not isinstance(value, str) or (value.isascii() and "\\" not in value)
+        for folded in (self._plain,) if is_plain else (self._plain, self._exact):
+            folded.take(self._texts)
+            hits = (hit for form in _list_forms(value) for hit in form.search(folded.text))
+            hit = next(hits, None) or (_find_moment(folded, value) if isinstance(value, str) else None)
+            if hit is not None:
+                return folded, *hit
+        return None
 
 
-class _Joined(NamedTuple):
-    text: str
-    starts: list[int]
+class _Folded:
+    """All texts in the form in which they are compared, as one text with a line for each: a search is a single one.
+
+    Attributes:
+        text: The lines.
+        starts: Where each line begins.
+    """
+
+    def __init__(self, show: Callable[[str], str]) -> None:
+        """Make an empty one. `show` brings a text into the form in which it is compared, but for its case."""
+        self.show = show
+        self.text = ""
+        self.starts: list[int] = []
+
+    def take(self, texts: list[str]) -> None:
+        """Add those of the texts that are new."""
+        if len(texts) == len(self.starts):
+            return
+        lines: list[str] = []
+        length = len(self.text)
+        for text in texts[len(self.starts) :]:
+            lines.append(self.show(text).lower().replace("ς", "σ"))
+            self.starts.append(length)
+            length += len(lines[-1]) + 1
+        self.text = "".join([self.text, *(f"{line}\n" for line in lines)])
+
+    def find_number(self, place: int) -> int:
+        """Return the number of the text that a place belongs to."""
+        return bisect_right(self.starts, place) - 1
+
+
+def _find_moment(folded: _Folded, value: str) -> tuple[int, int] | None:
+    """Return where the date of a day and a time stands, if the time stands in the same text."""
+    if (moment := _read_moment(value)) is None:
+        return None
+    days, time = moment
+    hits = (hit for form in _list_time_forms(*time) for hit in form.search(folded.text))
+    numbers = {folded.find_number(start) for start, _ in hits}
+    if not numbers:
+        return None
+    dates = (hit for day in days for form in _list_date_forms(*day) for hit in form.search(folded.text))
+    return next((hit for hit in dates if folded.find_number(hit[0]) in numbers), None)
 
 
 class _Form(NamedTuple):
@@ -179,15 +197,18 @@ _ESCAPES = {r"\n": " ", r"\t": " ", r"\r": " ", r"\"": '"', r"\/": "/", r"\'": "
 """How the text of a value may be escaped where it stands in JSON or in the `repr` of an object."""
 
 
-def _make_plain(text: str) -> Iterator[str]:
-    """Yield a text as it is compared, in each form in which a value may stand there, before case is dropped."""
+def _make_plain(text: str) -> str:
+    """Return a text as it is compared with most values, but for its case."""
     plain = text if text.isascii() else _replace_signs(normalize("NFKC", text))
-    forms = [plain] if text.isascii() else [plain, _replace_signs(normalize("NFC", text))]
     if "\\" in plain:
         for escape, char in _ESCAPES.items():
             plain = plain.replace(escape, char)
-        forms.append(plain)
-    yield from dict.fromkeys(map(_join_spaces, forms))
+    return _join_spaces(plain)
+
+
+def _make_exact(text: str) -> str:
+    """Return a text as it is compared with a value whose own characters are not plain."""
+    return _join_spaces(text if text.isascii() else _replace_signs(normalize("NFC", text)))
 
 
 def _replace_signs(text: str) -> str:
@@ -206,10 +227,6 @@ def _join_spaces(text: str) -> str:
     while "  " in text:
         text = text.replace("  ", " ")
     return text.strip(" ")
-
-
-def _fold(text: str) -> str:
-    return text.lower().replace("ς", "σ")
 
 
 def _is_blank(value: Scalar) -> bool:
@@ -306,7 +323,7 @@ def _list_forms(value: Scalar) -> Iterator[_Form]:
 
 
 def _list_text_forms(value: str) -> Iterator[_Form]:
-    text = _fold(_join_spaces(value if value.isascii() else _replace_signs(normalize("NFC", value))))
+    text = _make_exact(value).lower().replace("ς", "σ")
     yield _Form(text, _stands_alone)
     bare = text.rstrip(".!?,;:")
     if bare != text and bare and _is_word(bare[-1]):
@@ -378,7 +395,7 @@ def _is_international(text: str, start: int, end: int) -> bool:
 
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr"}
 _CURRENCY_CODES = frozenset("usd eur gbp jpy inr chf cny aud cad nzd sek nok dkk pln czk brl mxn krw sgd hkd".split())
-_UNITS = frozenset("km m cm mm kg g mg l ml kb mb gb tb h hr hrs min mins s sec ms px x st pt".split()) - {"m", "st"}
+_UNITS = frozenset("km cm mm kg g mg l ml kb mb gb tb h hr hrs min mins s sec ms px x pt".split())
 _PERCENT = re.compile(r" ?(?:%|percent\b|per cent\b|prozent\b)")
 _MULTIPLIERS = {
     1_000: "k|thousand|tsd",
@@ -392,11 +409,12 @@ _WRITTEN = re.compile(
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'_ ])\d{3})(?:\1\d{3})*+")
 _LETTERS = re.compile(r"[a-z]++")
 _LIST = re.compile(r"\d++(?:,\d++){2,}+")
-_TEENS = (
+_ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_LARGER = frozenset([*_ONES, "hundred", "thousand", "million", "billion", "dozen", "third", "thirds", "quarters"])
 
 
 def _read_decimal(value: float | str) -> Decimal | None:
@@ -416,23 +434,32 @@ def _list_number_forms(number: Decimal | None) -> Iterator[_Form]:
     yield _Form(re.compile(_write_pattern(number)), _is_whole_number)
     if 0 < abs(number) < 1:
         yield _Form(re.compile(rf"{_write_pattern(number * 100)}{_PERCENT.pattern}"), _has_free_start)
-        yield _Form(re.compile(rf"{'-' if number < 0 else ''}\.{f'{abs(number):f}'[2:].rstrip('0')}0*+"), _is_whole_number)
+        yield _Form(
+            re.compile(rf"{'-' if number < 0 else ''}\.{f'{abs(number):f}'[2:].rstrip('0')}0*+"), _is_whole_number
+        )
     for factor, names in _MULTIPLIERS.items():
         if number >= factor:
             yield _Form(re.compile(rf"{_write_pattern(number / factor)} ?(?:{names})\b"), _has_free_start)
-    for words in _list_number_words(number):
-        yield _Form(words, _stands_alone)
+    if words := _write_number_words(number):
+        yield _Form(words, _is_whole_number_word)
 
 
-def _list_number_words(number: Decimal) -> list[str]:
-    """Return a number in words. "one" is left out: it is a pronoun more often than a number."""
-    if number != number.to_integral_value() or not 0 <= number < 100:
-        return {100: ["hundred"], 1000: ["thousand"]}.get(int(number), []) if number > 0 else []
-    count = int(number)
-    if count < 20:
-        return [] if count == 1 else [_TEENS[count]]
-    tens, ones = _TENS[count // 10 - 2], _TEENS[count % 10]
-    return [f"{tens}-{ones}", f"{tens} {ones}"] if count % 10 else [tens]
+def _write_number_words(number: Decimal) -> str:
+    """Return a number below 100 in words. "one" is left out: it is a pronoun more often than a number."""
+    if number != number.to_integral_value() or not 0 <= number < 100 or number == 1:
+        return ""
+    tens, ones = divmod(int(number), 10)
+    if number < 20:
+        return _ONES[int(number)]
+    return f"{_TENS[tens - 2]}-{_ONES[ones]}" if ones else _TENS[tens - 2]
+
+
+def _is_whole_number_word(text: str, start: int, end: int) -> bool:
+    """Whether a number in words is no part of a larger one, such as "two" in "two hundred"."""
+    after = _LETTERS.match(text, end + 1)
+    before = text[max(0, start - 10) : start].rpartition(" ")[0].rpartition(" ")[2]
+    is_alone = before not in _TENS and (after is None or after.group() not in _LARGER)
+    return is_alone and _stands_alone(text, start, end)
 
 
 def _write_pattern(number: Decimal) -> str:
@@ -618,7 +645,7 @@ def _read_time(text: str) -> tuple[int, int] | None:
 
 def _read_moment(value: str) -> tuple[list[_Day], tuple[int, int]] | None:
     """Return the days and the time that a text stands for which has both."""
-    if len(value) > MAX_SPECIAL_CHARS or (match := _MOMENT.fullmatch(_fold(_join_spaces(value)))) is None:
+    if len(value) > MAX_SPECIAL_CHARS or (match := _MOMENT.fullmatch(_make_exact(value).lower())) is None:
         return None
     days, time = list(_read_dates(match[1])), _read_time(match[2])
     return (days, time) if days and time else None
@@ -633,8 +660,11 @@ def _list_date_forms(year: int, month: int, day: int) -> Iterator[_Form]:
     yield _Form(re.compile(rf"{day}([-/.])0?{month}\1{years}(?!\d)"), _is_whole_date)
     yield _Form(re.compile(rf"{month}/0?{day}/{years}(?!\d)"), _is_whole_date)
     end = rf"(?:,? (?:of |de )?{year}\b|(?!,? (?:of |de )?\d{{4}}\b))(?!\d)"
-    for name in _MONTHS[month - 1]:
-        yield _Form(re.compile(rf"{name}\.? (?:the )?0?{day}(?:st|nd|rd|th)?(?![\w:]){end}"), _is_whole_date)
+    for beginning, group in groupby(sorted(_MONTHS[month - 1]), key=lambda name: name[:3]):
+        rest = "|".join(sorted((name[3:] for name in group), key=len, reverse=True))
+        yield _Form(
+            re.compile(rf"{beginning}(?:{rest})\.? (?:the )?0?{day}(?:st|nd|rd|th)?(?![\w:]){end}"), _is_whole_date
+        )
     yield _Form(re.compile(rf"{day}{ordinal}(?: of| de|-)? ?(?:{names})\b\.?{end}"), _is_whole_date)
 
 
@@ -668,16 +698,14 @@ def _is_whole_time(half: str | None) -> Callable[[str, int, int], bool]:
     """Return the check of a time of which it is known, or not (None), whether it is before noon."""
 
     def check(text: str, start: int, end: int) -> bool:
-        hour = int(text[start : start + 2].rstrip(":."))if half is None else 0
+        hour = int(text[start : start + 2].rstrip(":.")) if half is None else 0
         if text[start - 1 : start] == "0":
             start -= 1
         before, earlier = text[start - 1 : start] if start else "", text[start - 2 : start - 1] if start > 1 else ""
-        if before and not (before == "t" and earlier.isdigit()) and not _is_unspaced(before):
-            if _is_word(before) or (before in ".:/" and earlier.isdigit()):
-                return False
+        is_free = not before or (before == "t" and earlier.isdigit()) or _is_unspaced(before)
+        if not is_free and (_is_word(before) or (before in ".:/" and earlier.isdigit())):
+            return False
         said = _HALF_OF_DAY.match(text, end) if half is None else None
-        if said is not None:
-            return said[1] == "ap"[hour >= 12]
-        return True
+        return said is None or said[1] == "ap"[hour >= 12]
 
     return check
