@@ -306,8 +306,8 @@ class Sources:
         found, shown = self._foreign.find(value), shorten_value(value)
         if found is None:
             return Doubt(parameter=parameter, value=shown)
-        tool, result_id, _ = self._foreign_texts[found.text]
-        return Doubt(parameter=parameter, value=shown, tool=tool, result_id=result_id, around=found.around)
+        tool, result_id, _ = self._foreign_texts[found.number]
+        return Doubt(parameter=parameter, value=shown, tool=tool, result_id=result_id, around=found.words)
 
 
 def shorten_value(value: Any) -> Any:

@@ -471,7 +471,7 @@ class Doubt:
         text = json.dumps(self.value, ensure_ascii=False)
         shown = text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
         place = f"the result of {self.tool}" if self.tool else "text that somebody else wrote"
-        reason = f"is from {place}: “…{self.around}…”" if self.around else UNSAID
+        reason = f"is from {place}: “{self.around}”" if self.around else UNSAID
         return reveal(f"{self.parameter} {shown} {reason}", keeps_lines=False)
 
 
