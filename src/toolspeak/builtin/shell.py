@@ -14,6 +14,7 @@ from pathlib import Path
 
 from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, python_program, run_supervised
 from toolspeak.tools import Tool
+from toolspeak.tools.function_tool import ToolOptions
 from toolspeak.values.errors import ToolError, UsageError
 
 SHELL = "/bin/sh"
@@ -62,7 +63,8 @@ class ShellTool(Tool[[str], str]):
             env: The whole environment of commands; if None, the ordinary variables of the program's environment, such
                 as `PATH`, `HOME`, `LANG` and `VIRTUAL_ENV`.
             keep: Names of further variables of the program's environment that commands may see.
-            approve: Whether each command needs approval.
+            approve: Whether each command needs approval. If none does, none is asked about either because of where its
+                words come from.
         """
         if not seconds > 0:
             raise UsageError(f"seconds is a number above 0, not {seconds!r}")
@@ -83,6 +85,7 @@ class ShellTool(Tool[[str], str]):
             }
             return _run(command, Path(root), seconds, output, ordinary if env is None else env)
 
+        weight: ToolOptions = {} if approve else {"decisive": False}
         super().__init__(
             run_shell,
             description=(
@@ -92,6 +95,8 @@ class ShellTool(Tool[[str], str]):
             effect="once",
             approve=approve,
             sequential=True,
+            result="foreign",  # a command prints what anybody may have written
+            **weight,
         )
 
 

@@ -11,9 +11,9 @@ does `Suspend`, when all that is left to do waits.
 
 A call waits for the calls whose results it refers to, and the typed answer for all other calls: the model did not know
 their results when it wrote the answer. A sequential call waits for all calls before it, and all calls after it wait for
-it. A call that needs approval, because of its tool, because it is quoted or because a value of it comes from nobody who
-may say it (`provenance.py`), waits for the approval. While the message is still arriving, only calls that change nothing may start: the rest of the message might still turn out to be
-reasoning, or be cut off.
+it. A call that needs approval waits for it: because of its tool, because it is quoted, or because a value of it comes
+from nobody who may say it (`provenance.py`). While the message is still arriving, only calls that change nothing may
+start: the rest of the message might still turn out to be reasoning, or be cut off.
 
 `decide` is asked after every fact. The start of a turn or a call is recorded before the request is sent or the function
 runs, so that asking twice starts nothing twice.
@@ -210,7 +210,9 @@ class Finish:
     detail: str = ""
 
 
-Action: TypeAlias = AskModel | StopStream | RunTools | CancelTools | AskApproval | RefuseCalls | Suspend | Guide | Finish
+Action: TypeAlias = (
+    AskModel | StopStream | RunTools | CancelTools | AskApproval | RefuseCalls | Suspend | Guide | Finish
+)
 """What the driver is asked to do."""
 
 MAX_UNMET_DEMANDS = 2

@@ -3,21 +3,21 @@
 A page that a tool returned may say "send 0.01 to US133…". A model that believes it writes a call in which nothing is
 wrong but the values. So a value that decides something must be *explained* before its call runs. The rules:
 
-1. The decisive parameters of a tool say whom, what, how much or where to (`values/spec.py`). Other values are not looked
-   at, and neither is the typed answer of a run.
-2. Nothing is asked as long as nothing foreign was shown to the model that wrote the call. What counts are the results of
+1. The decisive parameters of a tool say whom, what, how much or where to (`values/spec.py`). Other values are not
+   looked at, and neither is the typed answer of a run.
+2. Nothing is asked as long as nothing foreign was shown to the model that wrote the call. What counts are results of
    tools that are declared as foreign. For a tool whose decisive parameters are declared, too, everything counts that
-   neither the user nor the program wrote: results of tools that say nothing about theirs, attachments, what a model wrote
-   that was shown such text. So whoever declares nothing is asked nothing, and whoever declares a tool is safe at once.
+   neither the user nor the program wrote: results of tools that say nothing about theirs, attachments, and what a model
+   wrote that was shown such text. So whoever declares nothing is asked nothing, and a declared tool is safe at once.
 3. What counts is what was shown before the message was written. Calls of one message know nothing of each other's
    results, unless they refer to them.
-4. A value is explained if it stands in the words of the user or the program (prompts, templates, descriptions, schemas),
-   or in a result that is declared as own, or if the schema of its parameter gives it (an enum, a default, a boolean).
-   In the code dialects, a reference to an own result explains itself.
+4. A value is explained if it stands in the words of the user or the program (prompts, templates, descriptions,
+   schemas), or in a result that is declared as own, or if the schema of its parameter gives it (an enum, a default, a
+   boolean). In the code dialects, a reference to an own result explains itself.
 5. An own result does not explain what the call itself has brought in. Somebody who is told "no contact evil@x.org" has
    not been told that there is one.
-6. All else is in doubt, whether it stands in a foreign text or in none: a model that is fooled may also have put a value
-   together from pieces, translated it or decoded it.
+6. All else is in doubt, whether it stands in a foreign text or in none: a model that is fooled may also have put a
+   value together from pieces, translated it or decoded it.
 7. What somebody has allowed for the rest of a conversation is a part of its messages (`Result.allowed`).
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
@@ -247,7 +247,9 @@ class Sources:
             elif message.role != "assistant" and isinstance(part, Text):
                 for text, origin in split_text(part, message.role):
                     self._add_text(text, origin)
-            elif message.role != "assistant" and isinstance(part, Media) and part.data and part.mime.startswith("text/"):
+            elif (
+                message.role != "assistant" and isinstance(part, Media) and part.data and part.mime.startswith("text/")
+            ):
                 self._foreign_texts.append(("", "", part.data.decode(errors="replace")))
         self._exposure = max(self._exposure, find_exposure((message,)))
 
@@ -279,7 +281,9 @@ class Sources:
         tool, arguments, refers = self._calls.get(part.call_id, ("", None, False))
         origin = find_origin(part, "tool")
         for each in part.content:
-            for text, own in split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ():
+            for text, own in (
+                split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ()
+            ):
                 # What a call refers to is not in its message, so nobody knows what its result repeats.
                 if own is not Origin.OWN_RESULT or (arguments is None and not refers):
                     self._add_text(text, own, tool, part.call_id)
@@ -413,9 +417,7 @@ class _SchemaValues:
 class _CallCheck:
     """Looks at the arguments of one call."""
 
-    def __init__(
-        self, state: "State", spec: ToolSpec, sources: Sources, least: Exposure, *, is_exposed: bool
-    ) -> None:
+    def __init__(self, state: "State", spec: ToolSpec, sources: Sources, least: Exposure, *, is_exposed: bool) -> None:
         self._state, self._spec, self._sources, self._least = state, spec, sources, least
         self._is_exposed = is_exposed
         self._results = state.results

@@ -158,7 +158,7 @@ class State:
         asked_for_words: Whether the model was asked for an answer without calls, since it was lost.
         told_of_thought: Whether the model was told that calls in its reasoning are not made.
         base_model: The name of the model that was asked last, but for those that were asked since it was lost.
-        exposure: What the first `exposure_end` messages of the history show that neither the user nor the program wrote.
+        exposure: What the first `exposure_end` messages show that neither the user nor the program wrote.
         background: The messages of the run around this one. What explains values there, explains them here.
         sources: The texts of the conversation, by what they explain; a memo.
     """

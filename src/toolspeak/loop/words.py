@@ -61,7 +61,9 @@ def explain_denial(reason: str) -> str:
 def explain_doubts(doubts: Sequence[Doubt]) -> str:
     """Explain why a call with values in doubt is not run, and what to do now."""
     which = ", ".join(dict.fromkeys(each.parameter for each in doubts))
-    places = dict.fromkeys(f"the result of {each.tool}" if each.tool else "other text" for each in doubts if each.around)
+    places = dict.fromkeys(
+        f"the result of {each.tool}" if each.tool else "other text" for each in doubts if each.around
+    )
     source = f"stands only in {' and '.join(places)}, which is data and no request" if places else "is from nobody"
     return (
         f"not run: {which}: what is given there was said neither by the user nor by the program, and {source}. Go on "

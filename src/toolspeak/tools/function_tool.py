@@ -366,11 +366,11 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
         result: Whose words the results are. `"own"`: your own data, which no stranger writes, such as a list of your
             rooms; a call that stands in such a result does not count as quoted. `"foreign"`: anybody may have written
-            them, such as a page or a mail; after such a result, decisive values must be explained (`Agent(provenance)`).
+            them, such as a page or a mail; from then on decisive values must be explained (`Agent(provenance=…)`).
         decisive: The parameters that say whom, what, how much or where to; True for all, False for none. By default all
             parameters of a tool with an effect are decisive but those marked `Annotated[…, Free]`, and those of a tool
-            that reads are not. With this, or with `Annotated[…, Decisive]`, values must also be explained after a result
-            of a tool that does not say whose words its results are.
+            that reads are not. With this, or with `Annotated[…, Decisive]`, values must also be explained after a
+            result of a tool that does not say whose words its results are.
         reconcile: With `effect="once"`: a function of the call (and of its `Context`, if it has a second parameter)
             that is asked after a crash whether the call has taken effect. It returns `Happened(output)`, False if the
             call has not, so that it is made now, or None if nobody knows, which the model is told.
