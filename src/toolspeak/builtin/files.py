@@ -306,8 +306,8 @@ class FileTools(Toolbox):
             approve: Whether writing a file needs approval. If not, nobody is asked about either because of where the
                 path comes from.
             read_only: Leave out the tools that write.
-            result: Whose words the files hold: `"own"` if only you write them, `"foreign"` if anybody may have. If it is
-                left out, they are no reason to ask where values come from, and explain none.
+            result: Whose words the files hold: `"own"` if only you write them, `"foreign"` if anybody may have. If
+                nothing is said, they are no reason to ask where values come from, and explain none.
         """
         files = Files(root)
         reading: list[Callable[..., str]] = [files.read_file, files.list_files, files.search_files]
