@@ -21,7 +21,6 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 from toolspeak.builtin._root_folder import FileContent, FolderEntry, RootFolder
 from toolspeak.tools import Free, Tool, Toolbox
-from toolspeak.tools.function_tool import ToolOptions
 from toolspeak.values.errors import ToolError
 
 MAX_STEPS = 2_000_000
@@ -312,11 +311,11 @@ class FileTools(Toolbox):
         files = Files(root)
         reading: list[Callable[..., str]] = [files.read_file, files.list_files, files.search_files]
         writing: list[Callable[..., str]] = [] if read_only else [files.write_file, files.edit_file]
-        weight: ToolOptions = {} if approve else {"decisive": False}
+        decisive = None if approve else False
         super().__init__(
             [
                 *(Tool(each, effect="read", result=result) for each in reading),
-                *(Tool(each, effect="once", approve=approve, sequential=True, **weight) for each in writing),
+                *(Tool(each, effect="once", approve=approve, sequential=True, decisive=decisive) for each in writing),
             ]
         )
 
