@@ -1,8 +1,9 @@
 """Values in doubt of calls that a gateway passes on.
 
-The tools run elsewhere, so nothing is asked or blocked here. A client that says in headers whose words the results of its
-tools are learns which values of a call neither the user nor the program nor its own data said (`loop/provenance.py`): in
-the header of an answer that is not streamed, in the report of the exchange, and as a figure of `/metrics`.
+The tools run elsewhere, so nothing is asked or blocked here. A client that says in headers whose words the results of
+its tools are learns which values of a call neither the user nor the program nor its own data said
+(`loop/provenance.py`): in the header of an answer that is not streamed. The report of the exchange has them, too, and
+`/metrics` counts such calls.
 
     x-toolspeak-foreign     the tools whose results anybody may have written; `*` for all that are not named as own
     x-toolspeak-own         the tools whose results are the user's or the program's own data
