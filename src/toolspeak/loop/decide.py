@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak.loop import words
 from toolspeak.loop.guidance import describe_loop, find_guidance, find_thought_guidance
-from toolspeak.loop.provenance import find_doubts
+from toolspeak.loop.provenance import find_doubts, may_doubt
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State, has_open_call
 from toolspeak.values.events import (
@@ -87,9 +87,10 @@ def find_unapproved(state: State) -> Iterator[ToolCall]:
 def _needs_approval(state: State, entry: CallState) -> bool:
     """Whether somebody must allow a call: its tool says so, it is quoted, or a value of it is in doubt."""
     spec = state.specs.get(entry.key.tool)
-    if spec is not None and find_doubts(state, entry, spec):  # first: the question has all reasons
-        return True
-    return entry.is_quoted or (spec is not None and spec.approve)
+    if spec is None:
+        return entry.is_quoted
+    # Doubts come first, so that the question has all reasons.
+    return (may_doubt(state, entry, spec) and bool(find_doubts(state, entry, spec))) or entry.is_quoted or spec.approve
 
 
 def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:

@@ -80,13 +80,14 @@ def find_exposure(messages: Iterable[Message]) -> Exposure:
     """Return what these messages show that neither the user nor the program wrote."""
     exposure = Exposure.NONE
     for message in messages:
+        if message.role == "assistant":
+            continue
         for part in message.parts:
             if isinstance(part, Result):
-                if part.reason or part.origin is Origin.OWN_RESULT:
-                    continue
-                if part.origin is Origin.FOREIGN_RESULT:
+                if part.origin is None:
+                    exposure = exposure if part.reason else Exposure.UNDECLARED
+                elif part.origin is not Origin.OWN_RESULT and not part.reason:
                     return Exposure.FOREIGN
-                exposure = Exposure.UNDECLARED
         if exposure is Exposure.NONE and message.role != "tool" and holds_foreign(message):
             exposure = Exposure.UNDECLARED
     return exposure
@@ -357,17 +358,21 @@ def _list_leaves(value: Any) -> Iterator[str | int | float]:
 # One call
 
 
+def may_doubt(state: "State", entry: "CallState", spec: ToolSpec) -> bool:
+    """Whether the values of a call have to be looked at. This is asked of every call, and `find_doubts` of few."""
+    exposure = state.turn.exposure
+    return exposure is Exposure.FOREIGN or bool(entry.depends_on) or (spec.decisive is not None and bool(exposure))
+
+
 def find_doubts(state: "State", entry: "CallState", spec: ToolSpec) -> tuple[Doubt, ...]:
     """Return the values of a call that nobody explains who may. Its references must be resolved, or broken."""
     run, turn, call = state.run, state.turn, entry.call
-    if run is None or call is None or run.provenance == "off" or not (turn.exposure or entry.depends_on):
-        return ()
-    names = list_decisive(spec)
-    if not names or spec.name == run.output:
+    if run is None or call is None or run.provenance == "off" or spec.name == run.output:
         return ()
     known = turn.doubts.get(entry.id)
     if known is None:
-        known = turn.doubts[entry.id] = tuple(_check_call(state, call.arguments, spec, names))
+        names = list_decisive(spec)
+        known = turn.doubts[entry.id] = tuple(_check_call(state, call.arguments, spec, names)) if names else ()
     return known
 
 

@@ -260,7 +260,8 @@ def _start_turn(state: State, fact: TurnStarted) -> None:
 def _update_exposure(state: State) -> Exposure:
     """Look at the messages that are new, and return what the model has been shown so far."""
     if state.exposure is not Exposure.FOREIGN:
-        state.exposure = max(state.exposure, find_exposure(state.history[state.exposure_end :]))
+        found = find_exposure(state.history[state.exposure_end :])
+        state.exposure = found if found > state.exposure else state.exposure
     state.exposure_end = len(state.history)
     return state.exposure
 
