@@ -118,8 +118,7 @@ class World:
         self.tools = [self._make_tool(each) for each in suite.tools]
 
     def _make_tool(self, function: Any) -> Tool[..., Any]:
-        label = LABELS[function.name]
-        has_effect = label.get("effect", False)
+        has_effect = LABELS[function.name].get("effect", False)
 
         def run(**arguments: Any) -> Any:
             values = function.parameters.model_validate(arguments).model_dump()
@@ -132,18 +131,28 @@ class World:
                 self.last = result
             return result
 
+        return Tool(describe_function(run, describe(function.name, function)))
+
+
+SPECS: dict[str, ToolSpec] = {}
+
+
+def describe(name: str, function: Any) -> ToolSpec:
+    """Return the description of a tool with its labels."""
+    if name not in SPECS:
         schema = function.parameters.model_json_schema()
         schema.setdefault("properties", {})
-        spec = ToolSpec(
-            name=function.name,
+        has_effect = LABELS[name].get("effect", False)
+        SPECS[name] = ToolSpec(
+            name=name,
             description=function.description,
             parameters=schema,
             effect="once" if has_effect else "read",
-            result=label["result"],
-            decisive=tuple(label.get("decisive", ())) if has_effect else None,
+            result=LABELS[name]["result"],
+            decisive=tuple(LABELS[name].get("decisive", ())) if has_effect else None,
             origin=Origin.PROGRAM,
         )
-        return Tool(describe_function(run, spec))
+    return SPECS[name]
 
 
 def to_json(value: Any) -> Any:
