@@ -21,7 +21,6 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 from toolspeak.builtin._root_folder import FileContent, FolderEntry, RootFolder
 from toolspeak.tools import Free, Tool, Toolbox
-from toolspeak.tools.function_tool import ToolOptions
 from toolspeak.values.errors import ToolError
 
 MAX_STEPS = 2_000_000
@@ -306,17 +305,17 @@ class FileTools(Toolbox):
             approve: Whether writing a file needs approval. If not, nobody is asked about either because of where the
                 path comes from.
             read_only: Leave out the tools that write.
-            result: Whose words the files hold: `"own"` if only you write them, `"foreign"` if anybody may have. If it is
-                left out, they are no reason to ask where values come from, and explain none.
+            result: Whose words the files hold: `"own"` if only you write them, `"foreign"` if anybody may have. If
+                nothing is said, they are no reason to ask where values come from, and explain none.
         """
         files = Files(root)
         reading: list[Callable[..., str]] = [files.read_file, files.list_files, files.search_files]
         writing: list[Callable[..., str]] = [] if read_only else [files.write_file, files.edit_file]
-        weight: ToolOptions = {} if approve else {"decisive": False}
+        decisive = None if approve else False
         super().__init__(
             [
                 *(Tool(each, effect="read", result=result) for each in reading),
-                *(Tool(each, effect="once", approve=approve, sequential=True, **weight) for each in writing),
+                *(Tool(each, effect="once", approve=approve, sequential=True, decisive=decisive) for each in writing),
             ]
         )
 

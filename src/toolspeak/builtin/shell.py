@@ -14,7 +14,6 @@ from pathlib import Path
 
 from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, python_program, run_supervised
 from toolspeak.tools import Tool
-from toolspeak.tools.function_tool import ToolOptions
 from toolspeak.values.errors import ToolError, UsageError
 
 SHELL = "/bin/sh"
@@ -85,7 +84,6 @@ class ShellTool(Tool[[str], str]):
             }
             return _run(command, Path(root), seconds, output, ordinary if env is None else env)
 
-        weight: ToolOptions = {} if approve else {"decisive": False}
         super().__init__(
             run_shell,
             description=(
@@ -96,7 +94,7 @@ class ShellTool(Tool[[str], str]):
             approve=approve,
             sequential=True,
             result="foreign",  # a command prints what anybody may have written
-            **weight,
+            decisive=None if approve else False,
         )
 
 

@@ -87,7 +87,9 @@ def find_unapproved(state: State) -> Iterator[ToolCall]:
 def _needs_approval(state: State, entry: CallState) -> bool:
     """Whether somebody must allow a call: its tool says so, it is quoted, or a value of it is in doubt."""
     spec = state.specs.get(entry.key.tool)
-    return entry.is_quoted or (spec is not None and (spec.approve or bool(find_doubts(state, entry, spec))))
+    if spec is not None and find_doubts(state, entry, spec):  # first: the question has all reasons
+        return True
+    return entry.is_quoted or (spec is not None and spec.approve)
 
 
 def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:

@@ -332,7 +332,7 @@ def check_result_owner(owner: Any, name: str) -> ResultOwner:
     """Return whose words results are, "" if it is not said. Raises `UsageError` if it is something else."""
     if owner not in (None, "own", "foreign"):
         raise UsageError(f"{name} is 'own' or 'foreign', not {format_value(owner)}")
-    return cast("ResultOwner", owner or "")
+    return owner or ""
 
 
 def check_approval(approve: Any, name: str) -> ServerApproval:

@@ -56,7 +56,7 @@ class ToolOptions(TypedDict, total=False):
     max_output: int | None
     raw: str | None
     result: Literal["own", "foreign"] | None
-    decisive: bool | Sequence[str]
+    decisive: bool | Sequence[str] | None
     reconcile: Reconciler | None
 
 
@@ -159,8 +159,9 @@ class Tool(Generic[P, R]):
             origin = documented_origin if description is None else Origin.FOREIGN_DESCRIPTION
         decisive, free = base and base.decisive, base.free if base else ()
         if base is None or "decisive" in options or "effect" in options:
-            names = {} if given is None else {name: name for name in given.parameters["properties"]}
-            decisive, free = _weigh_parameters(signature, names, effect, options.get("decisive"), (decisive, free))
+            keys = {} if given is None else {key: key for key in given.parameters["properties"]}
+            chosen_names = options.get("decisive")
+            decisive, free = _weigh_parameters(signature, keys, effect, chosen_names, (decisive, free))
         documented = read_docstring(signature.docstring)
         self.function = function
         self.is_async = signature.is_async
@@ -275,8 +276,8 @@ def _weigh_parameters(
         if isinstance(chosen, str) or not all(isinstance(each, str) for each in cast("Sequence[object]", chosen)):
             raise UsageError(f"{signature.name}: decisive is True, False or a list of parameters, not {chosen!r}")
         if unknown := [name for name in chosen if name not in keys]:
-            names = ", ".join(keys) or "none"
-            raise UsageError(f"{signature.name}: decisive names {unknown[0]!r}; the parameters are: {names}")
+            known_names = ", ".join(keys) or "none"
+            raise UsageError(f"{signature.name}: decisive names {unknown[0]!r}; the parameters are: {known_names}")
         return tuple(keys[name] for name in chosen), free
     if any(each.weight is Decisive for each in signature.parameters):
         needed = {Decisive} if effect == "read" else {Decisive, None}
