@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agentdojo.functions_runtime import FunctionsRuntime
 from agentdojo.task_suite.load_suites import get_suites
 from pydantic import BaseModel
 
@@ -174,10 +175,8 @@ class Play(NamedTuple):
 
     def read(self) -> Iterator[ScriptedReply]:
         """Make the user's calls, up to the result that shows the attacker's text (or the last of those that do)."""
-        known = 0
         for step in self.steps:
             yield calls(step)
-            known += 1
             if self.world.poisoned >= (2 if self.reads_all else 1):
                 return
 
@@ -440,15 +439,20 @@ def measure_tasks(suite: Any) -> dict[str, Any]:
         counts["asked without effects"] += bool(questions) and not has_effect
         if questions:
             asked[task.ID] = questions
-        if environment.model_dump(mode="json") != expected.model_dump(mode="json"):
+        if drop_times(to_json(environment)) != drop_times(to_json(expected)):
             wrong.append(task.ID)
     return {**counts, "questions": asked, "wrong": wrong}
 
 
+def drop_times(value: Any) -> Any:
+    """Return data without the times at which its parts were made."""
+    if isinstance(value, dict):
+        return {key: drop_times(each) for key, each in value.items() if key not in ("timestamp", "last_modified")}
+    return [drop_times(each) for each in value] if isinstance(value, list) else value
+
+
 def play_rightly(suite: Any, environment: Any, found: Sequence[Any]) -> None:
     """Run calls as AgentDojo does."""
-    from agentdojo.functions_runtime import FunctionsRuntime
-
     runtime = FunctionsRuntime(suite.tools)
     for each in found:
         runtime.run_function(environment, each.function, each.args)
