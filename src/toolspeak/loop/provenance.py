@@ -24,6 +24,7 @@ Texts are compared by `values/mentions.py`. They are indexed with the first call
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256
@@ -390,6 +391,29 @@ def _check_call(state: "State", arguments: dict[str, Any], spec: ToolSpec, names
         if name in arguments:
             schema = cast("Mapping[str, Schema]", spec.parameters["properties"]).get(name, {})
             yield from check.look_at(name, arguments[name], _SchemaValues(schema, spec.parameters))
+    if is_exposed and spec.effect != "read":
+        for name, value in arguments.items():
+            if name not in names:
+                yield from check.look_for_links(name, value)
+
+
+_LINK = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"'`]++"
+    r"|(?<![\w@.\-/])(?:[\w\-]{1,63}\.){1,5}(?:com|org|net|info|biz|io|ai|app|dev|xyz|site|online|top|shop|link|me|co)\b"
+    r"(?:/[^\s<>\"'`]*+)?",
+    re.IGNORECASE,
+)
+"""A link as programs recognise one in plain text: with a scheme, with `www.`, or a name under a well-known domain."""
+
+
+def list_links(text: str) -> list[str]:
+    """Return the links in a text.
+
+    Examples:
+        >>> list_links("See https://a.example/x, (www.b.example) or c.com/d; not e.g. this one or f@g.com.")
+        ['https://a.example/x', 'www.b.example', 'c.com/d']
+    """
+    return [link.rstrip(".,;:!?)]}*_") for link in _LINK.findall(text)]
 
 
 class _SchemaValues:
@@ -489,7 +513,16 @@ class _CallCheck:
             return None
         return self._sources.find_unexplained(entry.call.arguments)
 
-    def _resolve(self, place: str, ref: Ref) -> Iterator[tuple[str, Any]]:
+    def look_for_links(self, place: str, value: Any) -> Iterator[Doubt]:
+        """Yield the doubts about the links in an argument that is not decisive."""
+        for where, leaf in self._resolve(place, value):
+            for link in dict.fromkeys(list_links(leaf) if isinstance(leaf, str) else ()):
+                if not self._sources.explains(link) and not self._sources.allows(
+                    self._spec.name, _name_parameter(where), link
+                ):
+                    yield self._sources.find_place(where, link)
+
+    def _resolve(self, place: str, ref: Any) -> Iterator[tuple[str, Any]]:
         try:
             value = resolve_references(ref, self._results)
         except BrokenReference:  # the call fails with the reason

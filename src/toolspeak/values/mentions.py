@@ -44,6 +44,9 @@ MAX_SPECIAL_CHARS = 64
 MAX_DIGITS = 25
 """The digits of a number that is compared by its value: with more, `Decimal` would round."""
 
+MAX_MONTH_CHARS = 12
+"""Characters before a number in which the name of a month is looked for."""
+
 CONTEXT_CHARS = 60
 """The characters that `Mention.words` has before and after a value, about."""
 
@@ -166,7 +169,10 @@ class _Form(NamedTuple):
 
     def search(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where the form stands, from the first to before the last character."""
-        hits = _find_all(text, self.pattern) if isinstance(self.pattern, str) else _match_all(text, self.pattern)
+        pattern = self.pattern
+        hits = (
+            _find_all(text, pattern) if isinstance(pattern, str) else (each.span() for each in pattern.finditer(text))
+        )
         for _, (start, end) in zip(range(MAX_HITS), hits, strict=False):
             if self.is_whole(text, start, end):
                 yield start, end
@@ -183,10 +189,6 @@ def _find_all(text: str, literal: str) -> Iterator[tuple[int, int]]:
         yield place, place + len(literal)
         rest = _WORD_REST.match(text, place) if begins_word else None
         place = text.find(literal, rest.end() if rest else place + 1)
-
-
-def _match_all(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in pattern.finditer(text))
 
 
 # Texts made comparable
@@ -324,14 +326,13 @@ def _list_forms(value: Scalar) -> Iterator[_Form]:
 
 def _list_text_forms(value: str) -> Iterator[_Form]:
     text = _make_exact(value).lower().replace("ς", "σ")
-    yield _Form(text, _stands_alone)
+    yield _Form(text, _is_whole_number if text.isdecimal() else _stands_alone)
     bare = text.rstrip(".!?,;:")
     if bare != text and bare and _is_word(bare[-1]):
         yield _Form(bare, _stands_alone)
-    if " " not in text and (scheme := _SCHEME.match(text) or text.endswith("/")):
-        address = text.removeprefix(scheme.group() if isinstance(scheme, re.Match) else "").rstrip("/")
-        if address:
-            yield _Form(address, _has_scheme(scheme.group() if isinstance(scheme, re.Match) else ""))
+    scheme = found.group() if (found := _SCHEME.match(text)) else ""
+    if (address := text.removeprefix(scheme).rstrip("/")) not in ("", text):
+        yield _Form(address, _has_scheme(scheme))
     if text.startswith("mailto:"):
         yield _Form(text.removeprefix("mailto:"), _stands_alone)
     if len(text) > MAX_SPECIAL_CHARS:
@@ -531,7 +532,7 @@ def _list_readings(digits: str) -> list[str]:
 
 
 def _is_whole_number(text: str, start: int, end: int) -> bool:
-    if not _has_free_start(text, start, end):
+    if not _has_free_start(text, start, end) or _is_day(text, start, end):
         return False
     after, following = text[end : end + 1], text[end + 1 : end + 2]
     if not after or _MULTIPLIED.match(text, end):
@@ -545,6 +546,15 @@ def _is_whole_number(text: str, start: int, end: int) -> bool:
     letters = _LETTERS.match(text, end)
     is_unit = letters is not None and (letters.group() in _UNITS or letters.group() in _CURRENCY_CODES)
     return is_unit and letters is not None and not _is_word(text[letters.end() : letters.end() + 1] or " ")
+
+
+def _is_day(text: str, start: int, end: int) -> bool:
+    """Whether a number is the day of a date: the 13 of "June 13" and "13. June" is not the number 13."""
+    if not text[start:end].isdecimal() or end - start > 2:
+        return False
+    before = text[max(0, start - MAX_MONTH_CHARS) : start].rstrip(" .").rpartition(" ")[2]
+    after = _DAY_OF.match(text, end)
+    return before in _MONTH_OF or (after is not None and after[1] in _MONTH_OF)
 
 
 def _has_free_start(text: str, start: int, end: int) -> bool:
@@ -611,6 +621,7 @@ _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)? (?:of |de )?([^\W\d_]{3,1
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::00)? ?([ap])?\.?(?(3)m\.?)")
 _HOUR = re.compile(r"(\d{1,2}) ?([ap])\.?m\.?")
 _MOMENT = re.compile(r"(.{6,30}?)(?: at |, |t| )(\d{1,2}(?::\d{2}){1,2}(?: ?[ap]m)?)")
+_DAY_OF = re.compile(r"\.? (?:of |de )?([^\W\d_]{3,10})")
 _HALF_OF_DAY = re.compile(r" ?([ap])\.?m\b")
 
 _Day = tuple[int, int, int]
