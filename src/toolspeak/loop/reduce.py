@@ -11,8 +11,9 @@ from typing import Any
 from toolspeak.loop import words
 from toolspeak.loop.big_results import MIN_RESULT_CHARS, find_shown_chars, show_part
 from toolspeak.loop.compaction import list_results
+from toolspeak.loop.doubts import find_result_origin
 from toolspeak.loop.guidance import find_larger_model
-from toolspeak.loop.provenance import Exposure, find_exposure, find_result_origin, follow_inner_run, list_allowed
+from toolspeak.loop.provenance import Exposure, find_exposure, follow_inner_run, list_allowed
 from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, has_open_call, make_key, replace_limits
