@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolspeak.loop import fold, initial_state
-from toolspeak.loop.provenance import find_doubts
+from toolspeak.loop.doubts import find_doubts
 from toolspeak.values.events import CallReady, Doubt, Event, RunStarted, TurnEnded, TurnStarted
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Result, ToolCall

@@ -12,7 +12,7 @@ does `Suspend`, when all that is left to do waits.
 A call waits for the calls whose results it refers to, and the typed answer for all other calls: the model did not know
 their results when it wrote the answer. A sequential call waits for all calls before it, and all calls after it wait for
 it. A call that needs approval waits for it: because of its tool, because it is quoted, or because a value of it comes
-from nobody who may say it (`provenance.py`). While the message is still arriving, only calls that change nothing may
+from nobody who may say it (`doubts.py`). While the message is still arriving, only calls that change nothing may
 start: the rest of the message might still turn out to be reasoning, or be cut off.
 
 `decide` is asked after every fact. The start of a turn or a call is recorded before the request is sent or the function
@@ -24,8 +24,8 @@ from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak.loop import words
+from toolspeak.loop.doubts import find_doubts, may_doubt
 from toolspeak.loop.guidance import describe_loop, find_guidance, find_thought_guidance
-from toolspeak.loop.provenance import find_doubts
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State, has_open_call
 from toolspeak.values.events import (
@@ -87,9 +87,10 @@ def find_unapproved(state: State) -> Iterator[ToolCall]:
 def _needs_approval(state: State, entry: CallState) -> bool:
     """Whether somebody must allow a call: its tool says so, it is quoted, or a value of it is in doubt."""
     spec = state.specs.get(entry.key.tool)
-    if spec is not None and find_doubts(state, entry, spec):  # first: the question has all reasons
-        return True
-    return entry.is_quoted or (spec is not None and spec.approve)
+    if spec is None:
+        return entry.is_quoted
+    # Doubts come first, so that the question has all reasons.
+    return (may_doubt(state, entry, spec) and bool(find_doubts(state, entry, spec))) or entry.is_quoted or spec.approve
 
 
 def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:

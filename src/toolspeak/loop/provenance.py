@@ -24,13 +24,12 @@ Texts are compared by `values/mentions.py`. They are indexed with the first call
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from toolspeak.loop.references import BrokenReference, find_references, resolve_references
+from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -48,19 +47,14 @@ from toolspeak.values.messages import (
     Concat,
     Media,
     Message,
-    Ref,
     Result,
     Text,
-    ToolResult,
     find_origin,
     holds_foreign,
     split_text,
 )
 from toolspeak.values.origin import Origin, split_spans
-from toolspeak.values.spec import ResultOwner, Schema, ToolSpec, list_decisive, resolve_reference
-
-if TYPE_CHECKING:
-    from toolspeak.loop.state import CallState, State
+from toolspeak.values.spec import ResultOwner, ToolSpec
 
 
 class Exposure(IntEnum):
@@ -81,13 +75,14 @@ def find_exposure(messages: Iterable[Message]) -> Exposure:
     """Return what these messages show that neither the user nor the program wrote."""
     exposure = Exposure.NONE
     for message in messages:
+        if message.role == "assistant":
+            continue
         for part in message.parts:
             if isinstance(part, Result):
-                if part.reason or part.origin is Origin.OWN_RESULT:
-                    continue
-                if part.origin is Origin.FOREIGN_RESULT:
+                if part.origin is None:
+                    exposure = exposure if part.reason else Exposure.UNDECLARED
+                elif part.origin is not Origin.OWN_RESULT and not part.reason:
                     return Exposure.FOREIGN
-                exposure = Exposure.UNDECLARED
         if exposure is Exposure.NONE and message.role != "tool" and holds_foreign(message):
             exposure = Exposure.UNDECLARED
     return exposure
@@ -96,9 +91,6 @@ def find_exposure(messages: Iterable[Message]) -> Exposure:
 EXPLAINED_BY = frozenset({Origin.USER, Origin.PROGRAM, Origin.OWN_RESULT, Origin.MODEL})
 """The origins of texts that explain values, in messages that are not the model's own. A prompt that another model wrote
 explains values if that model was shown nothing foreign (`MODEL`)."""
-
-MIN_PART_CHARS = 3
-"""The fewest characters of a reference in a text that is put together: a text can be spelled from single letters."""
 
 MAX_VALUE_CHARS = 1_000
 """Characters of a text in doubt that are kept."""
@@ -153,32 +145,12 @@ _OWNER_EXPOSURE: dict[ResultOwner, Exposure] = {
 }
 
 
-def find_result_origin(state: "State", entry: "CallState", result: ToolResult) -> Origin | None:
-    """Return the origin of the result of a call; None if nobody has said whose words it is."""
-    spec = state.specs.get(entry.key.tool)
-    if spec is not None and spec.result == "own":
-        return Origin.OWN_RESULT
-    if not result.ran:
-        return None
-    if spec is not None and spec.result == "foreign":
-        return Origin.FOREIGN_RESULT
-    inner = entry.inner
-    if inner is None:
-        return None
-    if inner.exposure is Exposure.FOREIGN:
-        return Origin.FOREIGN_RESULT
-    is_own = inner.is_program and inner.exposure is Exposure.NONE and state.turn.exposure is Exposure.NONE
-    return Origin.OWN_RESULT if is_own else None
-
-
 def list_allowed(tool: str, doubts: Sequence[Doubt]) -> tuple[AllowedValue, ...]:
     """Return what somebody allows who says yes to values in doubt for the rest of the conversation."""
-    return tuple(
-        AllowedValue(tool=tool, parameter=_name_parameter(each.parameter), value=each.value) for each in doubts
-    )
+    return tuple(AllowedValue(tool=tool, parameter=name_parameter(each.parameter), value=each.value) for each in doubts)
 
 
-def _name_parameter(place: str) -> str:
+def name_parameter(place: str) -> str:
     """Return the parameter of a place such as `order.items[0]`."""
     return place.partition("[")[0].partition(".")[0]
 
@@ -267,7 +239,7 @@ class Sources:
 
     def find_unexplained(self, arguments: dict[str, Any]) -> Mentions | None:
         """Return the texts and numbers in arguments that nothing explains; None if there are none."""
-        left = [each for each in _list_leaves(arguments) if not self.explains(each)]
+        left = [each for each in list_leaves(arguments) if not self.explains(each)]
         if not left:
             return None
         unexplained = Mentions()
@@ -276,7 +248,7 @@ class Sources:
         return unexplained
 
     def _add_result(self, part: Result) -> None:
-        self._allowed.update((each.tool, each.parameter, _write(each.value)) for each in part.allowed)
+        self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
         if part.reason:  # what the loop says
             return
         tool, arguments, refers = self._calls.get(part.call_id, ("", None, False))
@@ -301,7 +273,7 @@ class Sources:
 
     def allows(self, tool: str, parameter: str, value: Any) -> bool:
         """Whether somebody has allowed a value for the rest of the conversation."""
-        return bool(self._allowed) and (tool, parameter, _write(shorten_value(value))) in self._allowed
+        return bool(self._allowed) and (tool, parameter, write_value(shorten_value(value))) in self._allowed
 
     def find_place(self, parameter: str, value: Any) -> Doubt:
         """Return the doubt about a value, with the foreign text in which it stands."""
@@ -323,7 +295,7 @@ def shorten_value(value: Any) -> Any:
     return f"{value[:MAX_VALUE_CHARS]}… ({len(value):,} characters, {digest})"
 
 
-def _write(value: Any) -> str:
+def write_value(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
@@ -339,7 +311,7 @@ def _list_texts(schema: Any) -> Iterator[str]:
             left += cast("list[Any]", each)
 
 
-def _list_leaves(value: Any) -> Iterator[str | int | float]:
+def list_leaves(value: Any) -> Iterator[str | int | float]:
     """Yield the texts and numbers in arguments: keys, too, and the texts between references."""
     left: list[Any] = list(cast("dict[str, Any]", value).values())
     while left:
@@ -353,208 +325,3 @@ def _list_leaves(value: Any) -> Iterator[str | int | float]:
             left += cast("list[Any]", each)
         elif isinstance(each, str | int | float) and not isinstance(each, bool) and each != "":
             yield each
-
-
-# One call
-
-
-def find_doubts(state: "State", entry: "CallState", spec: ToolSpec) -> tuple[Doubt, ...]:
-    """Return the values of a call that nobody explains who may. Its references must be resolved, or broken."""
-    run, turn, call = state.run, state.turn, entry.call
-    if run is None or call is None or run.provenance == "off" or not (turn.exposure or entry.depends_on):
-        return ()
-    names = list_decisive(spec)
-    if not names or spec.name == run.output:
-        return ()
-    known = turn.doubts.get(entry.id)
-    if known is None:
-        known = turn.doubts[entry.id] = tuple(_check_call(state, call.arguments, spec, names))
-    return known
-
-
-def _check_call(state: "State", arguments: dict[str, Any], spec: ToolSpec, names: Sequence[str]) -> Iterator[Doubt]:
-    run, turn = state.run, state.turn
-    least = Exposure.FOREIGN if spec.decisive is None else Exposure.UNDECLARED
-    is_exposed = turn.exposure >= least
-    if not is_exposed and not find_references({name: arguments[name] for name in names if name in arguments}):
-        return
-    messages = (*state.background, *state.history[: turn.history_start])
-    sources, system = state.sources, None if state.speaker is None else state.speaker.system
-    sources.follow(messages, state.all_specs, system, exposed=run is not None and run.exposed)
-    check = _CallCheck(state, spec, sources, least, is_exposed=is_exposed)
-    for name in names:
-        if name in arguments:
-            schema = cast("Mapping[str, Schema]", spec.parameters["properties"]).get(name, {})
-            yield from check.look_at(name, arguments[name], _SchemaValues(schema, spec.parameters))
-    if is_exposed and spec.effect != "read":
-        for name, value in arguments.items():
-            if name not in names:
-                yield from check.look_for_links(name, value)
-
-
-_LINK = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"'`]++"
-    r"|(?<![\w@.\-/])(?:[\w\-]{1,63}\.){1,5}(?:com|org|net|info|biz|io|ai|app|dev|xyz|site|online|top|shop|link|me|co)\b"
-    r"(?:/[^\s<>\"'`]*+)?",
-    re.IGNORECASE,
-)
-"""A link as programs recognise one in plain text: with a scheme, with `www.`, or a name under a well-known domain."""
-
-
-def list_links(text: str) -> list[str]:
-    """Return the links in a text.
-
-    Examples:
-        >>> list_links("See https://a.example/x, (www.b.example) or c.com/d; not e.g. this one or f@g.com.")
-        ['https://a.example/x', 'www.b.example', 'c.com/d']
-    """
-    return [link.rstrip(".,;:!?)]}*_") for link in _LINK.findall(text)]
-
-
-class _SchemaValues:
-    """The values and keys that the schema of a parameter gives."""
-
-    def __init__(self, schema: Schema, root: Schema) -> None:
-        self.values: set[str] = set()
-        self.keys: set[str] = set()
-        left: list[Any] = [schema]
-        seen: set[int] = set()
-        while left:
-            each = left.pop()
-            if not isinstance(each, Mapping) or id(cast("object", each)) in seen:
-                continue
-            given = cast("Mapping[str, Any]", each)
-            seen.add(id(given))
-            if "$ref" in given:
-                left.append(resolve_reference(given, root))
-                continue
-            self.values.update(map(_write, given.get("enum") or ()))
-            self.values.update(_write(given[keyword]) for keyword in ("const", "default") if keyword in given)
-            self.keys.update(given.get("properties") or ())
-            for keyword in ("properties", "patternProperties", "dependentSchemas"):
-                left += (given.get(keyword) or {}).values()
-            for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
-                left += given.get(keyword) or ()
-            left += [given.get("items"), given.get("additionalProperties")]
-
-
-class _CallCheck:
-    """Looks at the arguments of one call."""
-
-    def __init__(self, state: "State", spec: ToolSpec, sources: Sources, least: Exposure, *, is_exposed: bool) -> None:
-        self._state, self._spec, self._sources, self._least = state, spec, sources, least
-        self._is_exposed = is_exposed
-        self._results = state.results
-
-    def look_at(self, place: str, value: Any, given: _SchemaValues) -> Iterator[Doubt]:
-        """Yield the doubts about an argument, or about a value in it."""
-        if value is None or isinstance(value, bool) or value in ("", [], {}):
-            return
-        if isinstance(value, dict):
-            for key, each in cast("dict[str, Any]", value).items():
-                if key not in given.keys:
-                    yield from self.look_at(f"{place}.{key}", key, given)
-                yield from self.look_at(f"{place}.{key}", each, given)
-        elif isinstance(value, list):
-            for number, each in enumerate(cast("list[Any]", value)):
-                yield from self.look_at(f"{place}[{number}]", each, given)
-        elif isinstance(value, Ref):
-            yield from self._look_at_reference(place, value, given)
-        elif isinstance(value, Concat):
-            yield from self._look_at_joined(place, value, given)
-        elif self._is_exposed and not self._is_explained(place, value, given):
-            yield self._sources.find_place(place, value)
-
-    def _is_explained(self, place: str, value: Any, given: _SchemaValues) -> bool:
-        if given.values and _write(value) in given.values:
-            return True
-        return self._sources.explains(value) or self._sources.allows(self._spec.name, _name_parameter(place), value)
-
-    def _look_at_reference(self, place: str, ref: Ref, given: _SchemaValues) -> Iterator[Doubt]:
-        exposure = self._find_exposure(ref)
-        echo = self._find_unexplained(ref) if exposure is Exposure.NONE else None
-        if not self._is_exposed and exposure < self._least:
-            return
-        if exposure is Exposure.NONE and echo is None:
-            return
-        tool = self._state.turn.calls[ref.call].key.tool if ref.call in self._state.turn.calls else ""
-        for leaf_place, leaf in self._resolve(place, ref):
-            if (echo is None or echo.has(leaf)) and not self._is_explained(leaf_place, leaf, given):
-                yield Doubt(
-                    parameter=leaf_place,
-                    value=shorten_value(leaf),
-                    tool=tool,
-                    result_id=ref.call,
-                    around=str(leaf)[:MAX_AROUND_CHARS],
-                )
-
-    def _find_exposure(self, ref: Ref) -> Exposure:
-        """Return what the value of a reference is: that of an own result counts as nothing foreign."""
-        entry = self._state.turn.calls.get(ref.call)
-        if entry is None or entry.result is None:
-            return Exposure.UNDECLARED
-        origin = find_result_origin(self._state, entry, entry.result)
-        if origin is Origin.FOREIGN_RESULT:
-            return Exposure.FOREIGN
-        if origin is not Origin.OWN_RESULT:
-            return Exposure.UNDECLARED
-        # An own result may repeat what its call was given.
-        return max([self._find_exposure(Ref(call=call_id)) for call_id in entry.depends_on], default=Exposure.NONE)
-
-    def _find_unexplained(self, ref: Ref) -> Mentions | None:
-        """Return what the call of a reference was given that nothing explains."""
-        entry = self._state.turn.calls.get(ref.call)
-        if not self._is_exposed or entry is None or entry.call is None:
-            return None
-        return self._sources.find_unexplained(entry.call.arguments)
-
-    def look_for_links(self, place: str, value: Any) -> Iterator[Doubt]:
-        """Yield the doubts about the links in an argument that is not decisive."""
-        for where, leaf in self._resolve(place, value):
-            for link in dict.fromkeys(list_links(leaf) if isinstance(leaf, str) else ()):
-                if not self._sources.explains(link) and not self._sources.allows(
-                    self._spec.name, _name_parameter(where), link
-                ):
-                    yield self._sources.find_place(where, link)
-
-    def _resolve(self, place: str, ref: Any) -> Iterator[tuple[str, Any]]:
-        try:
-            value = resolve_references(ref, self._results)
-        except BrokenReference:  # the call fails with the reason
-            return
-        left: list[tuple[str, Any]] = [(place, value)]
-        while left:
-            where, each = left.pop(0)
-            if isinstance(each, dict):
-                left += [(f"{where}.{key}", item) for key, item in cast("dict[str, Any]", each).items()]
-            elif isinstance(each, list):
-                left += [(f"{where}[{number}]", item) for number, item in enumerate(cast("list[Any]", each))]
-            elif each is not None and not isinstance(each, bool) and each != "":
-                yield where, each
-
-    def _look_at_joined(self, place: str, joined: Concat, given: _SchemaValues) -> Iterator[Doubt]:
-        """Look at a text that is put together: as a whole, else in its parts."""
-        try:
-            whole = resolve_references(joined, self._results)
-        except BrokenReference:
-            return
-        if self._is_explained(place, whole, given):
-            return
-        references = [part for part in joined.parts if isinstance(part, Ref)]
-        exposures = [self._find_exposure(each) for each in references]
-        if not self._is_exposed and max(exposures, default=Exposure.NONE) < self._least:
-            return
-        texts = [part for part in joined.parts if isinstance(part, str) and any(map(str.isalnum, part))]
-        values = [leaf for each in references for _, leaf in self._resolve(place, each)]
-        is_clear = (
-            max(exposures, default=Exposure.NONE) is Exposure.NONE
-            and all(self._find_unexplained(each) is None for each in references)
-            and all(len(str(value)) >= MIN_PART_CHARS for value in values)
-            and (not self._is_exposed or all(self._sources.explains(text) for text in texts))
-        )
-        if not is_clear:
-            yield self._sources.find_place(place, whole)
-
-
-MAX_AROUND_CHARS = 160
-"""Characters of a result that a question shows of a value that the call refers to."""

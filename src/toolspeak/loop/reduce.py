@@ -11,8 +11,9 @@ from typing import Any
 from toolspeak.loop import words
 from toolspeak.loop.big_results import MIN_RESULT_CHARS, find_shown_chars, show_part
 from toolspeak.loop.compaction import list_results
+from toolspeak.loop.doubts import find_result_origin
 from toolspeak.loop.guidance import find_larger_model
-from toolspeak.loop.provenance import Exposure, find_exposure, find_result_origin, follow_inner_run, list_allowed
+from toolspeak.loop.provenance import Exposure, find_exposure, follow_inner_run, list_allowed
 from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, has_open_call, make_key, replace_limits
@@ -260,7 +261,8 @@ def _start_turn(state: State, fact: TurnStarted) -> None:
 def _update_exposure(state: State) -> Exposure:
     """Look at the messages that are new, and return what the model has been shown so far."""
     if state.exposure is not Exposure.FOREIGN:
-        state.exposure = max(state.exposure, find_exposure(state.history[state.exposure_end :]))
+        found = find_exposure(state.history[state.exposure_end :])
+        state.exposure = found if found > state.exposure else state.exposure
     state.exposure_end = len(state.history)
     return state.exposure
 

@@ -80,14 +80,12 @@ class CallState(NamedTuple):
 
     def move_to(self, stage: Stage) -> "CallState":
         """Return the call when it has come to another stage."""
-        more = self.shown_text, self.is_quoted, self.in_doubt, self.waits, self.is_part, *self[-3:]
-        return CallState(self.id, self.key, self.call, self.depends_on, stage, self.result, *more)
+        return CallState(*self[:4], stage, *self[5:])
 
     def end(self, result: ToolResult, shown_text: str, *, is_part: bool = False) -> "CallState":
         """Return the call with its result."""
-        key, call, depends_on, quoted = self.key, self.call, self.depends_on, self.is_quoted
-        more = False, (), is_part, *self[-3:]
-        return CallState(self.id, key, call, depends_on, "done", result, shown_text, quoted, *more)
+        more = self.is_quoted, False, (), is_part
+        return CallState(*self[:4], "done", result, shown_text, *more, *self[11:])
 
 
 @dataclass(slots=True)
