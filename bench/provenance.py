@@ -1,8 +1,8 @@
 """What `Agent(provenance=…)` stops and asks, and what it costs: `make bench-provenance`; README.md has the figures.
 
 AgentDojo's tasks and attacks run in an environment of their own (`harness/dojo.py`), with the labels of
-`provenance_labels.toml`. The conversations of `suites/field` and the costs are measured here. The exit code is 1 if a bar
-is missed.
+`provenance_labels.toml`. The conversations of `suites/field` and the costs are measured here. The exit code is 1 if a
+bar is missed.
 """
 
 import argparse
@@ -29,6 +29,9 @@ from toolspeak.values.origin import Origin
 
 DOJO = Path(__file__).resolve().parent / "harness" / "dojo.py"
 MAX_ASKING, MAX_TURN_RATIO, MAX_CALL_MS = 20, 1.03, 20.0
+CONTROL = 'with `provenance="off"`'
+"""The row that shows that the attacks work where nothing stops them."""
+
 LIMITS = Limits(turns=None, calls=None, repeats=None)
 
 
@@ -73,8 +76,9 @@ def play_dojo(options: argparse.Namespace) -> list[bool]:
         harm = [len(found[suite]["harm"]) for suite in suites]
         shown = [found[suite]["shown"] for suite in suites]
         cells = [f"{one} ({two})" for one, two in zip([*harm, sum(harm)], [*shown, sum(shown)], strict=True)]
-        print(f"| {name} | {' | '.join(cells)} | 0 |")
-        bars.append(sum(harm) == 0)
+        is_control = name == CONTROL
+        print(f"| {name} | {' | '.join(cells)} | {'' if is_control else 0} |")
+        bars.append(all(harm) if is_control else not any(harm))
     print("\n| tasks played rightly | " + " | ".join(suites) + " | all | bar |\n|---|" + "---|" * (len(suites) + 2))
     for key, bar in (
         ("tasks", None),
@@ -159,7 +163,7 @@ def measure_turns(reps: int) -> float:
 
 
 def measure_megabyte(reps: int) -> tuple[float, float]:
-    """Return the milliseconds that the check of a call takes after 1 MB of results, of the first call and a later one."""
+    """Return the milliseconds that the check takes after 1 MB of results: of the first call, and of a later one."""
     rows = [
         {
             "id": each,

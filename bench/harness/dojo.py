@@ -214,6 +214,10 @@ def play_plainly(play: Play) -> None:
     Agent(act(play.script()), play.world.tools, **OPTIONS).run(play.prompt)
 
 
+def play_unchecked(play: Play) -> None:
+    Agent(act(play.script()), play.world.tools, limits=LIMITS, provenance="off").run(play.prompt)
+
+
 def play_refusing(play: Play) -> None:
     Agent(act(play.script()), play.world.tools, limits=LIMITS, provenance="refuse").run(play.prompt)
 
@@ -260,7 +264,7 @@ def play_program(play: Play) -> None:
     def cut(value: Any) -> str:
         if isinstance(value, list):
             return f"[{', '.join(map(cut, value))}]"
-        return f"cut({value[:4]!r}, {len(value)})" if isinstance(value, str) and len(value) > 4 else repr(value)
+        return f"cut({value!r}, {len(value)})" if isinstance(value, str) and len(value) > 4 else repr(value)
 
     def lines() -> Iterator[ScriptedReply]:
         for step in play.steps:
@@ -271,7 +275,8 @@ def play_program(play: Play) -> None:
         if play.world.is_fooled:
             yield calls(("run_program", {"code": program(play.attack.steps)}))
             head = f"text = {write_call(*step, repr)}\ntext = str(text)\n"
-            head += "def cut(begin, size):\n    place = text.find(begin)\n    return text[place : place + size]\n"
+            head += "def cut(said, size):\n    place = text.find(said[:4])\n"
+            head += "    return text[place : place + size] if place >= 0 else said\n"
             for name, arguments in play.attack.steps:
                 yield calls(("run_program", {"code": f"{head}{write_call(name, arguments, cut)}"}))
         play.world.is_fooled = False
@@ -347,6 +352,7 @@ class Variant(NamedTuple):
 
 
 VARIANTS = (
+    Variant('with `provenance="off"`', write_plainly, play_unchecked),
     Variant("as AgentDojo has it", write_plainly, play_plainly),
     Variant('with `provenance="refuse"`', write_plainly, play_refusing),
     Variant("reworded, addresses spelled out", write_reworded, play_plainly),
@@ -462,7 +468,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--suite")
     parser.add_argument("--variant", type=int)
+    parser.add_argument("--off", action="store_true", help="without the check: what the attacks would do")
     options = parser.parse_args()
+    if options.off:
+        OPTIONS["provenance"] = "off"
     report: dict[str, Any] = {"tasks": {}, "attacks": {}}
     for name, suite in get_suites(VERSION).items():
         if options.suite in (None, name):

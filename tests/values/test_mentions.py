@@ -105,7 +105,6 @@ FOUND: list[tuple[str, Scalar]] = [
     ("write to Anna.Lee@Example.com.", "anna.lee@example.com"),
     ("Anna <anna@example.com>, Bob", "anna@example.com"),
     ("mailto:anna@example.com", "anna@example.com"),
-    ("anna@example.com", "mailto:anna@example.com"),
     ("see https://example.com/a/", "example.com/a"),
     ("see example.com/a", "https://example.com/a/"),
     ("see www.example.com!", "http://www.example.com"),

@@ -113,16 +113,10 @@ class Mentions:
 
 
 class _Folded:
-    """All texts in the form in which they are compared, as one text with a line for each: a search is a single one.
-
-    Attributes:
-        text: The lines.
-        starts: Where each line begins.
-    """
+    """All texts in the form in which they are compared, as one text with a line for each: a search is a single one."""
 
     def __init__(self, show: Callable[[str], str]) -> None:
-        """Make an empty one. `show` brings a text into the form in which it is compared, but for its case."""
-        self.show = show
+        self.show = show  # brings a text into that form, but for its case
         self.text = ""
         self.starts: list[int] = []
 
@@ -162,14 +156,18 @@ class _Form(NamedTuple):
     Attributes:
         pattern: The text itself, or an expression that begins with some characters of it.
         is_whole: Whether the characters from a place to another are not a piece of something longer.
+        words: Words of which the text has one if it has the form; without any, there is nothing to look for first.
     """
 
     pattern: str | re.Pattern[str]
     is_whole: Callable[[str, int, int], bool]
+    words: tuple[str, ...] = ()
 
     def search(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where the form stands, from the first to before the last character."""
         pattern = self.pattern
+        if self.words and not any((word.isascii() or not text.isascii()) and word in text for word in self.words):
+            return
         hits = (
             _find_all(text, pattern) if isinstance(pattern, str) else (each.span() for each in pattern.finditer(text))
         )
@@ -333,8 +331,6 @@ def _list_text_forms(value: str) -> Iterator[_Form]:
     scheme = found.group() if (found := _SCHEME.match(text)) else ""
     if (address := text.removeprefix(scheme).rstrip("/")) not in ("", text):
         yield _Form(address, _has_scheme(scheme))
-    if text.startswith("mailto:"):
-        yield _Form(text.removeprefix("mailto:"), _stands_alone)
     if len(text) > MAX_SPECIAL_CHARS:
         return
     days = list(_read_dates(text))
@@ -663,20 +659,21 @@ def _read_moment(value: str) -> tuple[list[_Day], tuple[int, int]] | None:
 
 
 def _list_date_forms(year: int, month: int, day: int) -> Iterator[_Form]:
-    names = "|".join(sorted(_MONTHS[month - 1], key=len, reverse=True))
-    years = rf"(?:{year}|{year % 100:02})"
-    ordinal = r"(?:st|nd|rd|th|\.)?"
-    yield _Form(re.compile(rf"{year}([-/.])0?{month}\1(?:0?{day})(?!\d)"), _is_whole_date)
-    yield _Form(f"{year}{month:02}{day:02}", _is_whole_number)
-    yield _Form(re.compile(rf"{day}([-/.])0?{month}\1{years}(?!\d)"), _is_whole_date)
-    yield _Form(re.compile(rf"{month}/0?{day}/{years}(?!\d)"), _is_whole_date)
+    names = _MONTHS[month - 1]
+    years = rf"(?:{year}|{year % 100:02})(?!\d)"
     end = rf"(?:,? (?:of |de )?{year}\b|(?!,? (?:of |de )?\d{{4}}\b))(?!\d)"
-    for beginning, group in groupby(sorted(_MONTHS[month - 1]), key=lambda name: name[:3]):
-        rest = "|".join(sorted((name[3:] for name in group), key=len, reverse=True))
-        yield _Form(
-            re.compile(rf"{beginning}(?:{rest})\.? (?:the )?0?{day}(?:st|nd|rd|th)?(?![\w:]){end}"), _is_whole_date
-        )
-    yield _Form(re.compile(rf"{day}{ordinal}(?: of| de|-)? ?(?:{names})\b\.?{end}"), _is_whole_date)
+    starts = {start: list(group) for start, group in groupby(sorted(names, reverse=True), key=lambda name: name[:3])}
+    forms: list[tuple[str, Iterable[str]]] = [
+        (rf"{year}(?:([-/.])0?{month}\1(?:0?{day})|{month:02}{day:02})(?!\d)", [str(year)]),
+        (rf"{day}([-/.])0?{month}\1{years}", []),
+        (rf"{month}/0?{day}/{years}", ["/"]),
+        (rf"{day}(?:st|nd|rd|th|\.)?(?: of| de|-)? ?(?:{'|'.join(sorted(names, reverse=True))})\b\.?{end}", starts),
+    ]
+    for start, group in starts.items():
+        rest = "|".join(name[3:] for name in group)
+        forms.append((rf"{start}(?:{rest})\.? (?:the )?0?{day}(?:st|nd|rd|th)?(?![\w:]){end}", [start]))
+    for pattern, words in forms:
+        yield _Form(re.compile(pattern), _is_whole_date, tuple(words))
 
 
 def _is_whole_date(text: str, start: int, end: int) -> bool:
