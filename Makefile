@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -117,6 +117,9 @@ bench: setup ## measure beside peers for some minutes, and write bench/speed.md
 
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
+
+bench-provenance: setup ## play AgentDojo's tasks and attacks with a model that is fooled, for some minutes; ARGS="--suite banking" for a part
+	$(BIN)/python bench/provenance.py $(ARGS)
 
 # With files of yours it needs the source of toolspeak and no other package, otherwise pydantic too.
 adapter-data: OUT ?= training/out

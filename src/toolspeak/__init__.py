@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from toolspeak.run import Stream as Stream
     from toolspeak.run import previous as previous
     from toolspeak.tools import Context as Context
+    from toolspeak.tools import Decisive as Decisive
+    from toolspeak.tools import Free as Free
     from toolspeak.tools import Happened as Happened
     from toolspeak.tools import Tool as Tool
     from toolspeak.tools import Toolbox as Toolbox
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from toolspeak.values.errors import ToolError as ToolError
     from toolspeak.values.errors import ToolspeakError as ToolspeakError
     from toolspeak.values.errors import UsageError as UsageError
+    from toolspeak.values.events import Allow as Allow
     from toolspeak.values.events import Event as Event
     from toolspeak.values.events import ToolChoice as ToolChoice
     from toolspeak.values.limits import Limits as Limits
@@ -64,13 +67,13 @@ if TYPE_CHECKING:
 _PLACES = {
     "models": "Model RetryPolicy Sampling connect",
     "run": "Agent AsyncStream Chain Chat Stream previous",
-    "tools": "Context Happened Tool Toolbox discover tool",
+    "tools": "Context Decisive Free Happened Tool Toolbox discover tool",
     "values.attachments": "file image",
     "values.errors": (
         "EndpointDown InvalidArguments ModelError OutputMissing ProviderError RateLimited ReplayMiss RunPaused "
         "StreamInterrupted ToolError ToolspeakError UsageError"
     ),
-    "values.events": "Event ToolChoice",
+    "values.events": "Allow Event ToolChoice",
     "values.limits": "Limits",
     "values.messages": "Media Message ToolCall ToolResult system user",
     "values.outcome": "Outcome",

@@ -196,6 +196,17 @@ def test_the_list_says_which_tools_need_approval(tmp_path: Path):
     assert lines[0::2][:3] == ["t0  Act.", "t1 (needs approval)  Act.", "t2 (may need approval)  Act."]
 
 
+def test_the_list_says_whose_words_results_are_and_what_is_decisive(tmp_path: Path):
+    (tmp_path / "acts.py").write_text(
+        "from typing import Annotated\nfrom toolspeak import Free, tool\n"
+        "@tool(effect='read', result='foreign')\ndef look(url: str) -> str:\n    'Look.'\n"
+        "@tool(result='own')\ndef send(to: str, text: Annotated[str, Free]) -> str:\n    'Send.'\n"
+    )
+    lines = run(tmp_path, "tools", "acts.py").stdout.splitlines()
+    assert lines[:2] == ["look (foreign results)  Look.", "    url: string"]
+    assert lines[3:6] == ["send (own results)  Send.", "    to: string (decisive)", "    text: string"]
+
+
 def test_what_was_skipped_is_listed_with_its_reason(folder: Path):
     done = run(folder, "tools", "sky.py", "--skipped")
     assert done.returncode == 0

@@ -164,6 +164,31 @@ def test_a_file_says_which_calls_of_a_server_need_an_approval(tmp_path, options,
     assert " ".join(each.name for each in specs if each.approve) == asked
 
 
+@each_case(
+    "options, expected",
+    [
+        ({}, {"web": "foreign", "list": "", "other": ""}),
+        ({"trustHints": True}, {"web": "foreign", "list": "own", "other": ""}),  # nobody grants itself trust
+        ({"result": "own"}, {"web": "own", "list": "own", "other": "own"}),
+        ({"result": "foreign"}, {"web": "foreign", "list": "foreign", "other": "foreign"}),
+    ],
+)
+def test_hints_and_files_say_whose_words_the_results_of_a_server_are(tmp_path, options, expected):
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"one": {"command": "x", **options}}}))
+    (config,) = read_target(path)
+    hints = {"web": {"openWorldHint": True}, "list": {"openWorldHint": False}, "other": {}}
+    specs = [build_spec({"name": name, "annotations": each}, name, config) for name, each in hints.items()]
+    assert {each.name: each.result for each in specs} == expected
+
+
+def test_a_file_that_says_something_else_of_results_is_refused(tmp_path):
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"one": {"command": "x", "result": "mine"}}}))
+    with pytest.raises(UsageError, match="result is 'own' or 'foreign', not"):
+        read_target(path)
+
+
 def test_a_program_says_which_calls_of_a_server_need_an_approval(connect, plain, tmp_path):
     command, *args = plain()
     path = tmp_path / "mcp.json"

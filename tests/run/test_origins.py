@@ -293,7 +293,7 @@ def test_a_call_that_refers_to_another_is_found_in_a_description():
 @pytest.mark.parametrize("dialect", DIALECT_NAMES)
 def test_own_results_may_hold_calls(dialect: str):
     own = Wipe(dialect)
-    listing = tool(own_results=True)(own.read_page)
+    listing = tool(result="own")(own.read_page)
     model = own.model(calls(("read_page", {"address": "a"})), says(write_call(dialect, "wipe", CALL)))
     Agent(model, [listing, own.wipe], dialect=dialect).run("Go.")
     assert own.ran == 1

@@ -17,10 +17,10 @@ from io import StringIO
 from itertools import accumulate
 from os.path import commonprefix
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 from toolspeak.builtin._root_folder import FileContent, FolderEntry, RootFolder
-from toolspeak.tools import Tool, Toolbox
+from toolspeak.tools import Free, Tool, Toolbox
 from toolspeak.values.errors import ToolError
 
 MAX_STEPS = 2_000_000
@@ -103,7 +103,7 @@ class Files:
                 return "\n".join([*found[:MAX_MATCHES], f"… (more than {MAX_MATCHES}; search for something rarer)"])
         return "\n".join(found) or "(not found)"
 
-    def write_file(self, path: str, content: str) -> str:
+    def write_file(self, path: str, content: Annotated[str, Free]) -> str:
         """Write a whole file: a new one, or in place of the old one. To change a part, use edit_file.
 
         Args:
@@ -116,7 +116,7 @@ class Files:
             _describe_change(path, before, content) if before else f"wrote {path}: {len(_split_lines(content))} lines"
         )
 
-    def edit_file(self, path: str, old: str, new: str, every: bool = False) -> str:
+    def edit_file(self, path: str, old: Annotated[str, Free], new: Annotated[str, Free], every: bool = False) -> str:
         """Replace a text in a file by another, and show what changed.
 
         Args:
@@ -290,21 +290,32 @@ class FileTools(Toolbox):
         ('read_file', 'list_files', 'search_files', 'write_file', 'edit_file')
     """
 
-    def __init__(self, root: str | Path = ".", *, approve: bool = True, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        root: str | Path = ".",
+        *,
+        approve: bool = True,
+        read_only: bool = False,
+        result: Literal["own", "foreign"] | None = None,
+    ) -> None:
         """Make the tools.
 
         Args:
             root: The folder. No file outside of it is read or written, and no link is followed.
-            approve: Whether writing a file needs approval.
+            approve: Whether writing a file needs approval. If not, nobody is asked about either because of where the
+                path comes from.
             read_only: Leave out the tools that write.
+            result: Whose words the files hold: `"own"` if only you write them, `"foreign"` if anybody may have. If
+                nothing is said, they are no reason to ask where values come from, and explain none.
         """
         files = Files(root)
         reading: list[Callable[..., str]] = [files.read_file, files.list_files, files.search_files]
         writing: list[Callable[..., str]] = [] if read_only else [files.write_file, files.edit_file]
+        decisive = None if approve else False
         super().__init__(
             [
-                *(Tool(each, effect="read") for each in reading),
-                *(Tool(each, effect="once", approve=approve, sequential=True) for each in writing),
+                *(Tool(each, effect="read", result=result) for each in reading),
+                *(Tool(each, effect="once", approve=approve, sequential=True, decisive=decisive) for each in writing),
             ]
         )
 

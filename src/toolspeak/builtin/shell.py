@@ -62,7 +62,8 @@ class ShellTool(Tool[[str], str]):
             env: The whole environment of commands; if None, the ordinary variables of the program's environment, such
                 as `PATH`, `HOME`, `LANG` and `VIRTUAL_ENV`.
             keep: Names of further variables of the program's environment that commands may see.
-            approve: Whether each command needs approval.
+            approve: Whether each command needs approval. If none does, none is asked about either because of where its
+                words come from.
         """
         if not seconds > 0:
             raise UsageError(f"seconds is a number above 0, not {seconds!r}")
@@ -92,6 +93,8 @@ class ShellTool(Tool[[str], str]):
             effect="once",
             approve=approve,
             sequential=True,
+            result="foreign",  # a command prints what anybody may have written
+            decisive=None if approve else False,
         )
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.safe_text import reserve_stdout
@@ -32,6 +32,7 @@ from toolspeak.settings.resolver import split_function
 from toolspeak.tools import Toolbox
 from toolspeak.tools.discovery import is_importable, is_installed
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Allow, Doubt
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
@@ -39,33 +40,37 @@ from toolspeak.values.validation import nearest
 
 REFUSED_WITHOUT_USER = "nobody is here to allow it"
 
+UserAnswer: TypeAlias = bool | str | Allow
+"""What a user says about a call: yes, no, why not, or yes and that its values are allowed from now on."""
+
 
 class ApprovalBridge:
     """Takes the user's answers from the thread that draws a run to the event loop that waits for them.
 
     Args:
-        ask_user: Asks the user about a call. Returns whether it is approved, or the reason why it is not.
+        ask_user: Asks the user about a call, with the values that are in doubt. Returns whether it is approved, or the
+            reason why it is not.
     """
 
-    def __init__(self, ask_user: Callable[[ToolCall], bool | str]) -> None:
+    def __init__(self, ask_user: Callable[[ToolCall, tuple[Doubt, ...]], UserAnswer]) -> None:
         self._ask_user = ask_user
-        self._answers: dict[str, Future[bool | str]] = {}
+        self._answers: dict[str, Future[UserAnswer]] = {}
 
     def clear(self) -> None:
         """Drop all answers before another run starts: its calls may have the ids of earlier ones."""
         self._answers = {}
 
-    async def wait(self, call: ToolCall) -> bool | str:
+    async def wait(self, call: ToolCall) -> UserAnswer:
         """Wait for the answer about a call. This is the run's `approve` function."""
         return await asyncio.wrap_future(self._answer(call))
 
-    def ask(self, call: ToolCall) -> None:
+    def ask(self, call: ToolCall, doubts: tuple[Doubt, ...] = ()) -> None:
         """Ask the user about a call. The thread that draws the run calls this when it meets `ApprovalNeeded`."""
-        answer = self._ask_user(call)
+        answer = self._ask_user(call, doubts)
         with suppress(InvalidStateError):  # the run no longer waits, for example because its time is up
             self._answer(call).set_result(answer)
 
-    def _answer(self, call: ToolCall) -> "Future[bool | str]":
+    def _answer(self, call: ToolCall) -> "Future[UserAnswer]":
         return self._answers.setdefault(call.id, Future())
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, UserAnswer, resolve_config
 from toolspeak.cli.conversations import ContinuedConversation, ConversationLog, replace_system
 from toolspeak.cli.embedded import ModelLoader, pull_weights, report_reading
 from toolspeak.cli.files import read_text, write_text
@@ -32,10 +32,12 @@ from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.explanation_notes import REPAIRS
 from toolspeak.models import check_attachments
 from toolspeak.run import Outcome
+from toolspeak.run.approvals import find_doubted
 from toolspeak.run.chat import extend_conversation
 from toolspeak.settings import Settings
 from toolspeak.values import codec, events
 from toolspeak.values.errors import ModelError, ToolsChanged, UsageError
+from toolspeak.values.events import Doubt
 from toolspeak.values.messages import Media, Message, ToolCall, user
 from toolspeak.values.messages import system as system_message
 from toolspeak.values.validation import nearest
@@ -257,7 +259,7 @@ def chat(
             if config.approve is not ApproveChoice.never and (missing := continued.find_missing_tools(config.toolbox)):
                 return report_missing_tools(missing)
             if config.approve is ApproveChoice.ask and not (is_terminal or continued.find_allowed(options)):
-                return report_pause(continued.waiting_calls, continued.option)
+                return report_pause(continued.waiting_calls, continued.option, find_doubted(continued.waiting))
         user_input = TerminalInput(console, [f"/{name}" for name in COMMANDS]) if is_terminal else PipedInput(sys.stdin)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
@@ -445,9 +447,9 @@ class ChatSession:
             again = "; its attachments go with the next one" if self.attachments else ""
             self.print(f"your message is not kept{after}: it was not answered{again}", "dim")
 
-    def _ask_approval(self, call: ToolCall) -> bool | str:
+    def _ask_approval(self, call: ToolCall, doubts: tuple[Doubt, ...]) -> UserAnswer:
         self._transcript.end_line()
-        return self._user_input.ask_approval(call)
+        return self._user_input.ask_approval(call, doubts)
 
     def print_agent(self) -> None:
         """Print the model, the dialect and the number of tools."""

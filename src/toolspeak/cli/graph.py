@@ -129,8 +129,9 @@ class _RunDrawer:
                     self._add_arrow(model, model, f"turn: {tokens}", "note", duration)
                 elif message.text.strip() and model == MODEL:  # the answer of an inner run is the result of its call
                     self._add_arrow(MODEL, USER, message.text, "response", duration)
-            case events.ApprovalNeeded(call=call):
-                self._add_arrow(model, USER, f"may I call {call.name}?")
+            case events.ApprovalNeeded(call=call, doubts=doubts):
+                reasons = f" ({'; '.join(each.summary for each in doubts)})" if doubts else ""
+                self._add_arrow(model, USER, f"may I call {call.name}?{reasons}")
             case events.ApprovalGiven(approved=approved, reason=reason):
                 text = "yes" if approved else f"no: {reason}" if reason else "no"
                 self._add_arrow(USER, model, text, "response")

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from enum import IntEnum
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
-from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, UserAnswer, resolve_config
 from toolspeak.cli.conversations import ContinuedConversation, ConversationLog, replace_system
 from toolspeak.cli.embedded import ModelLoader, report_reading
 from toolspeak.cli.format import describe_agent, format_tool_bug, format_totals
@@ -33,12 +33,14 @@ from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.models import check_attachments
 from toolspeak.run import Agent, Outcome, Recorder, Stream
+from toolspeak.run.approvals import find_doubted
 from toolspeak.settings import Settings
 from toolspeak.values import codec
 from toolspeak.values.errors import ModelError, RunPaused
 from toolspeak.values.events import (
     ApprovalNeeded,
     Compacted,
+    Doubt,
     Event,
     Fact,
     NestedDelta,
@@ -131,7 +133,7 @@ def run_live(
                 report(bug)
             if approvals is not None and isinstance(own, ApprovalNeeded):
                 try:  # the run asks about a call of an inner run by an id with the path
-                    approvals.ask(replace(own.call, id=join_ids(path, own.call.id)))
+                    approvals.ask(replace(own.call, id=join_ids(path, own.call.id)), own.doubts)
                 except KeyboardInterrupt:
                     stream.cancel()
     return stream.outcome
@@ -189,12 +191,17 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def report_pause(calls: Iterable[ToolCall], continue_option: str | None) -> int:
+def report_pause(
+    calls: Iterable[ToolCall], continue_option: str | None, doubts: Mapping[str, tuple[Doubt, ...]]
+) -> int:
     """Say how to go on with a run that waits for an approval, and return the exit code.
 
-    `continue_option` is the option that continues it; None if the run is not in the log.
+    `continue_option` is the option that continues it; None if the run is not in the log. `doubts` are the values that
+    nobody explains who may, by the id of the call.
     """
     names = ", ".join(dict.fromkeys(call.name for call in calls))
+    for each in dict.fromkeys(each.summary for found in doubts.values() for each in found):
+        print_error(f"in doubt: {each}")
     cure = "to allow it and all calls that follow, run this again with --approve always"
     if continue_option is not None:
         cure = (
@@ -245,7 +252,7 @@ def run(
         try:
             if continued is not None and continued.waiting:
                 if config.approve is ApproveChoice.ask and not (runner.can_ask or before.allowed):
-                    return report_pause(continued.waiting_calls, continue_option)
+                    return report_pause(continued.waiting_calls, continue_option, find_doubted(continued.waiting))
                 for fact in continued.waiting:
                     if record_file:
                         record_file.record(fact)
@@ -254,7 +261,7 @@ def run(
             if prompt is not None and (outcome is None or outcome.stop_reason == "answered"):
                 outcome = runner.run(prompt, before, record)
         except RunPaused as paused:
-            return report_pause(paused.calls, continue_option)
+            return report_pause(paused.calls, continue_option, paused.doubts)
         except ModelError as error:
             print_error(str(error))
             return ExitCode.ENDPOINT
@@ -312,9 +319,9 @@ class _TranscriptRunner:
             return None
         terminal = TerminalInput(console)
 
-        def ask_user(call: ToolCall) -> bool | str:
+        def ask_user(call: ToolCall, doubts: tuple[Doubt, ...]) -> UserAnswer:
             self._transcript.end_line()
-            return terminal.ask_approval(call)
+            return terminal.ask_approval(call, doubts)
 
         return ApprovalBridge(ask_user)
 

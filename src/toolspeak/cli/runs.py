@@ -37,6 +37,7 @@ from toolspeak.durable.runs import SQLITE_PREFIX
 from toolspeak.run import portal
 from toolspeak.values import codec, events
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Allow
 from toolspeak.values.log import LOG
 
 
@@ -267,7 +268,7 @@ LATE_ANSWERS = {
 
 
 def approve_call(
-    store: str, run_id: str, call_id: str | None, approved: bool | str, *, by: str, digest: str | None
+    store: str, run_id: str, call_id: str | None, approved: bool | str | Allow, *, by: str, digest: str | None
 ) -> int:
     """Answer whether a call may run, and return the exit code: 1 if the answer does not count."""
     with open_store(store) as runs:
@@ -283,7 +284,7 @@ def approve_call(
         print_error(LATE_ANSWERS[result.state].format(call_id=call_id, run_id=run.id))
         return 1
     what = format_call_line(asked.call) if asked is not None else call_id
-    write_output(f"{'approved' if approved is True else 'refused'}: {what}\n")
+    write_output(f"{'approved' if approved is True or isinstance(approved, Allow) else 'refused'}: {what}\n")
     return 0
 
 
@@ -427,6 +428,8 @@ def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
         what = f"waits for approval{WAITS_AGAIN if waiting.question > 1 else ''}"
         text = f"{what}: {format_call_line(waiting.call)} ({escape_line(waiting.id)})"
         console.print(Text(text, "yellow"), soft_wrap=not console.is_terminal)
+        for each in waiting.doubts:
+            console.print(Text(f"  in doubt: {each.summary}", "yellow"), soft_wrap=not console.is_terminal)
     for wait in waits:
         what = " ".join(
             (
@@ -518,7 +521,9 @@ class _TranscriptViewer:
         self._transcript.show(event)
         path, own = (event.path, event.event) if isinstance(event, events.NestedFact) else ((), event)
         match own:
-            case events.ApprovalNeeded(call=call):
+            case events.ApprovalNeeded(call=call, doubts=doubts):
+                for each in doubts:
+                    self._transcript.write_line(f"  in doubt: {each.summary}", "yellow")
                 call_id = events.join_ids(path, call.id)
                 again = WAITS_AGAIN if call_id in self._answered_ids else ""
                 # The endpoint chose the id, and the line is there to be pasted into a shell: "--" ends the options.

@@ -380,6 +380,9 @@ def runs_approve_command(
         str | None, typer.Argument(metavar="[CALL]", help="The id of the call; not needed if only one waits.")
     ] = None,
     no: Annotated[bool, typer.Option("--no", help="Refuse the call.")] = False,
+    remember: Annotated[
+        bool, typer.Option("--remember", help="Allow its values in doubt for the rest of the conversation, too.")
+    ] = False,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="With --no: why, for the model.")] = "",
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; your user name if left out.")] = "",
     digest: Annotated[
@@ -389,10 +392,14 @@ def runs_approve_command(
 ) -> None:
     """Allow a call that waits for an approval. The first answer counts."""
     from toolspeak.cli.runs import approve_call
+    from toolspeak.values.events import Allow
 
     if reason and not no:
         raise UsageError("--reason says why a call is refused; add --no")
-    raise typer.Exit(approve_call(store, run, call, (reason or False) if no else True, by=by, digest=digest))
+    if remember and no:
+        raise UsageError("--remember allows values, and --no refuses the call; leave one of them out")
+    answer = (reason or False) if no else Allow(remember=True) if remember else True
+    raise typer.Exit(approve_call(store, run, call, answer, by=by, digest=digest))
 
 
 @runs_app.command("signal")

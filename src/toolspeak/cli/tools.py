@@ -55,7 +55,7 @@ from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.messages import user
 from toolspeak.values.outcome import is_tool_bug
-from toolspeak.values.spec import ToolSpec, read_definition, strict_schema
+from toolspeak.values.spec import ToolSpec, list_decisive, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
 
@@ -350,7 +350,12 @@ def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
 
 def render_tools(box: Toolbox, target: str) -> RenderableType:
     """Lay out the tools for a terminal: a line for each tool and for each of its parameters."""
-    lines: list[RenderableType] = [_render_tool(tool.spec, has_rule=tool.approval_rule is not None) for tool in box]
+    # Where no tool says anything of this, nothing is ever asked.
+    shows_provenance = any(spec.result or spec.free or spec.decisive for spec in box.specs)
+    lines: list[RenderableType] = [
+        _render_tool(tool.spec, has_rule=tool.approval_rule is not None, shows_provenance=shows_provenance)
+        for tool in box
+    ]
     count = len(box)
     end = f"{count} tool{'' if count == 1 else 's'} in {escape_line(target)}"
     if box.skipped:
@@ -365,18 +370,22 @@ def render_costs(box: Toolbox) -> RenderableType:
     return Text(f"about this many tokens: {', '.join(costs)}", style="dim")
 
 
-def _render_tool(spec: ToolSpec, *, has_rule: bool = False) -> RenderableType:
+def _render_tool(spec: ToolSpec, *, has_rule: bool, shows_provenance: bool) -> RenderableType:
     head = Text(escape_line(spec.name), "bold cyan")
     if spec.approve:
         head.append(" (may need approval)" if has_rule else " (needs approval)", "not bold magenta")
+    if spec.result:
+        head.append(f" ({spec.result} results)", "not bold magenta")
     if about := escape_line(spec.description.split("\n")[0]):
         head = Text.assemble(head, "  ", about)
-    required = spec.parameters.get("required", ())
+    required, decisive = spec.parameters.get("required", ()), list_decisive(spec) if shows_provenance else ()
     rows: list[Text] = []
     for name, schema in spec.parameters["properties"].items():
         allowed = escape_line(describe(schema, spec.parameters))
         default = "" if name in required else f" = {json.dumps(schema.get('default'), ensure_ascii=False)}"
         row = Text.assemble((escape_line(name), "green"), ": ", (allowed, "yellow"), (escape_line(default), "dim"))
+        if name in decisive:
+            row.append(" (decisive)", "magenta")
         if about := schema.get("description"):
             row.append(f"  {escape_line(about.splitlines()[0])}")
         rows.append(row)

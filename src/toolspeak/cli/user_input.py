@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.agent_config import REFUSED_WITHOUT_USER
+from toolspeak.cli.agent_config import REFUSED_WITHOUT_USER, UserAnswer
 from toolspeak.cli.format import format_arguments
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.settings import cache_folder
 from toolspeak.settings.files import create_folder, find_foreign_way
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Allow, Doubt
 from toolspeak.values.messages import ToolCall
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class PipedInput:
             if not is_continued(parts[-1]) or not text:
                 return "\n".join([*(part[:-1] for part in parts[:-1]), parts[-1]])
 
-    def ask_approval(self, call: ToolCall) -> bool | str:
+    def ask_approval(self, call: ToolCall, doubts: tuple[Doubt, ...] = ()) -> UserAnswer:
         return REFUSED_WITHOUT_USER
 
 
@@ -259,9 +260,12 @@ class TerminalInput:
         except (EOFError, KeyboardInterrupt):
             return False
 
-    def ask_approval(self, call: ToolCall) -> bool | str:
-        """Show the call and ask until the user answers; return a reason why it is refused. Ctrl-D refuses it, too."""
-        if call.name in self._always_approved:
+    def ask_approval(self, call: ToolCall, doubts: tuple[Doubt, ...] = ()) -> UserAnswer:
+        """Show the call and ask until the user answers; return a reason why it is refused. Ctrl-D refuses it, too.
+
+        Values in doubt are asked about even if calls of the tool are always allowed.
+        """
+        if call.name in self._always_approved and not doubts:
             return True
         lines = format_arguments(call).split("\n")
         hidden = len(lines) - MAX_APPROVAL_LINES
@@ -270,22 +274,28 @@ class TerminalInput:
             self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
         if hidden > 0:
             self._console.print(Text(f"  … and {hidden:,} more lines, which are not shown", "bold red"))
+        for each in doubts:
+            self._console.print(Text(f"  ! {each.summary}", "bold red"), overflow="fold", highlight=False)
+        more = "[v]alues from now on, too" if doubts else "[a]lways"
         while True:
             try:
-                answer = self._ask("allow it? [y]es once, [a]lways, [n]o: ")
+                answer = self._ask(f"allow it? [y]es once, {more}, [n]o: ")
             except EOFError:
                 return False
             word, _, reason = answer.strip().partition(" ")
             match word.lower().rstrip(".,:!"):
                 case "y" | "yes" | "once" if not reason:
                     return True
-                case "a" | "always" if not reason:
+                case "v" | "values" if doubts and not reason:
+                    return Allow(remember=True)
+                case "a" | "always" if not doubts and not reason:
                     self._always_approved.add(call.name)
                     return True
                 case "n" | "no":
                     return reason.strip() or self._ask_reason()
                 case _:
-                    self._console.print(Text("answer y, a or n; a reason may follow n", "dim"))
+                    letters = "y, v or n" if doubts else "y, a or n"
+                    self._console.print(Text(f"answer {letters}; a reason may follow n", "dim"))
 
     def _ask_reason(self) -> bool | str:
         try:

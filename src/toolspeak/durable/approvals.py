@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 from toolspeak.durable.journal import ApprovalRefused, JournalSession
 from toolspeak.durable.records import load_facts, unwrap
 from toolspeak.durable.rows import CommandRow, RunRow
-from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
+from toolspeak.values.events import Allow, ApprovalGiven, ApprovalNeeded, Doubt, Fact, NestedFact, join_ids
 from toolspeak.values.messages import ToolCall
 
 PREFIX = "approve:"
@@ -30,6 +30,7 @@ class WaitingCall(NamedTuple):
         digest: What an answer is bound to.
         path: The ids of the calls that lead to the inner run.
         question: How many questions were asked about the call; asking the same again, unanswered, is no other one.
+        doubts: The values of the call that neither the user nor the program nor its own data said.
     """
 
     id: str
@@ -37,6 +38,7 @@ class WaitingCall(NamedTuple):
     digest: str
     path: tuple[str, ...] = ()
     question: int = 1
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def command(self) -> str:
@@ -54,7 +56,7 @@ def find_waiting(facts: Sequence[Fact]) -> dict[str, WaitingCall]:
             call_id = join_ids(path, event.call.id)
             last, was_answered = asked.get(call_id), call_id in answered_ids
             question = 1 if last is None else last.question + (was_answered or event.digest != last.digest)
-            asked[call_id] = WaitingCall(call_id, event.call, event.digest, path, question)
+            asked[call_id] = WaitingCall(call_id, event.call, event.digest, path, question, event.doubts)
             answered_ids.discard(call_id)
         elif isinstance(event, ApprovalGiven):
             answered_ids.add(join_ids(path, event.call_id))
@@ -98,7 +100,7 @@ class ApprovalResult(int):
 
 
 def answer(
-    session: JournalSession, run: RunRow, call_id: str, approved: bool | str, by: str, digest: str | None
+    session: JournalSession, run: RunRow, call_id: str, approved: bool | str | Allow, by: str, digest: str | None
 ) -> ApprovalResult:
     """Store an answer if it is the first one and the run is not to end, and return what became of it.
 
@@ -120,7 +122,8 @@ def answer(
             f"the call {call_id!r} of run {run.run_id} is not the one that was approved: its tool or arguments are "
             f"others ({found.call.name}, digest {found.digest}); look at it again"
         )
-    data = json.dumps({"approved": approved, "by": by})
+    given = {"approved": True, "remember": approved.remember} if isinstance(approved, Allow) else {"approved": approved}
+    data = json.dumps({**given, "by": by})
     if session.add_command(run.run_id, found.command, data, unless=("cancel", "deadline")):
         return ApprovalResult("counts")
     now = session.read_run(run.run_id)
@@ -147,6 +150,7 @@ def build_answers(facts: Sequence[Fact], commands: Sequence[CommandRow]) -> tupl
             approved=approved is True,
             reason=approved if isinstance(approved, str) else "",
             by=data["by"],
+            remember=data.get("remember") is True,
         )
         given.append(NestedFact(path=asked.path, event=fact) if asked.path else fact)
     return given, names

@@ -93,9 +93,20 @@ def read_prompt(run: RunRow) -> str:
 
 
 def describe_waiting(waiting: WaitingCall) -> dict[str, Any]:
-    """Return a call that waits for an approval, with the digest that an answer is bound to."""
+    """Return a call that waits for an approval, with the digest that an answer is bound to and the values in doubt."""
     arguments = {name: codec.encode_argument(value) for name, value in waiting.call.arguments.items()}
-    return {"id": waiting.id, "name": waiting.call.name, "arguments": arguments, "digest": waiting.digest}
+    doubts = [
+        {
+            "parameter": each.parameter,
+            "value": each.value,
+            "tool": each.tool or None,
+            "around": each.around or None,
+            "reason": each.summary,
+        }
+        for each in waiting.doubts
+    ]
+    described = {"id": waiting.id, "name": waiting.call.name, "arguments": arguments, "digest": waiting.digest}
+    return {**described, "doubts": doubts} if doubts else described
 
 
 def describe_wait(wait: WaitRow) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from toolspeak.run.runnable import BaseAgent, Prompt
 from toolspeak.tools.context import check_signal_name
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import StoreUnavailable, UsageError
-from toolspeak.values.events import Fact
+from toolspeak.values.events import Allow, Fact
 from toolspeak.values.outcome import Outcome
 
 SQLITE_PREFIX = "sqlite:///"
@@ -149,7 +149,7 @@ class RunHandle:
             yield batch
 
     async def approve(
-        self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
+        self, call_id: str, approved: bool | str | Allow = True, *, by: str = "", digest: str | None = None
     ) -> ApprovalResult:
         """Answer whether a call may run, and return whether this answer counts: the first one does.
 
@@ -157,7 +157,8 @@ class RunHandle:
 
         Args:
             call_id: The call, as `ApprovalNeeded` or `waiting` names it.
-            approved: True, False, or a text that says why not.
+            approved: True, False, a text that says why not, or `Allow(remember=True)` to allow its values in doubt for
+                the rest of the conversation.
             by: Who answers; it is recorded.
             digest: The digest of the call that was looked at, from `ApprovalNeeded` or `waiting`.
 
@@ -280,7 +281,7 @@ class RunHandle:
         return portal.iterate(self._batches(after))
 
     def approve_sync(
-        self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
+        self, call_id: str, approved: bool | str | Allow = True, *, by: str = "", digest: str | None = None
     ) -> ApprovalResult:
         """Answer whether a call may run; see `approve`."""
         return portal.call(self.approve(call_id, approved, by=by, digest=digest))

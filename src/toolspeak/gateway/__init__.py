@@ -13,6 +13,7 @@ A request goes through these modules, in this order:
 - `gate.py`: which events of an answer may be sent, because they cannot be taken back. `held_format.py`: answers in a
   format, with `answer_text.py` (their JSON, while it arrives), `answer_schema.py` (the check of every keyword) and
   `answer_patterns.py` (how large patterns may be).
+- `provenance.py`: values of calls that nobody said who may, for clients that ask.
 - `responses.py`: sends the answer, as long as the client is connected.
 - `exchange_report.py`: all that happened, for people who watch; `figures.py`: what is counted for `/metrics`.
 

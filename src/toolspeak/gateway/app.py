@@ -47,6 +47,14 @@ from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, is_gemini_request, read_body
 from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
+from toolspeak.gateway.provenance import (
+    DOUBTS_HEADER,
+    describe_doubts,
+    find_answer_doubts,
+    read_labels,
+    watch_values,
+    write_header,
+)
 from toolspeak.gateway.responses import (
     TOKENS_HEADER,
     describe_tokens,
@@ -408,7 +416,18 @@ class Gateway:
             )
             prefix = f"call_{secrets.token_hex(4)}"
             events = answer_request(served, chat_request, prefix, api, report, self.figures, is_large=is_large)
+            described: list[dict[str, Any]] = []
+            if (labels := read_labels(request.headers)) is not None:
+
+                def find(ended: TurnEnded) -> None:
+                    calls = ended.message.calls
+                    found = find_answer_doubts(labels, chat_request.messages, chat_request.tools, calls)
+                    described.extend(describe_doubts(found))
+                    self.figures.count_doubts(served.name, len(found))
+
+                events = watch_values(events, find)
             if report is not None and self._keeper is not None:
+                report.doubts = described
                 report.notices = str(notices)
                 report.note_model(served, stream=chat_request.stream)
                 respond = partial(_build_body, make_encoder)
@@ -422,6 +441,8 @@ class Gateway:
                 if counts := describe_tokens(ended.usage):
                     response.headers[TOKENS_HEADER] = counts
                     log.info("%s tokens: %s", request_id, counts)
+                if described:
+                    response.headers[DOUBTS_HEADER] = write_header(described)
             if told := str(notices):
                 response.headers[NOTICE_HEADER] = told
                 log.info("%s %s", request_id, told)

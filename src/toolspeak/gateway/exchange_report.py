@@ -24,6 +24,7 @@ It is for people who watch a gateway, and for pages that show it to them. The ke
     error       the error that the client got; null if there was none
     status      the status of the answer; 499 if the client left before its end
     notices     what the client was told in the header `x-toolspeak-notice`
+    doubts      values of calls that nobody said who may, if the client asks for them and there are some
     usage       the tokens of all turns
     seconds     how long the whole took; `first_seconds` until something could be sent, null if nothing could
 
@@ -74,6 +75,7 @@ class ExchangeReport:
         self.trace_parent = trace_parent  # the header `traceparent`, which is not in the report
         self.is_finished = False  # whether the report was taken
         self.notices = ""  # what the client is told of what was left out
+        self.doubts: list[dict[str, Any]] = []  # values in doubt of its calls
         self._path = path
         self._request: Any = None
         self._id = request_id
@@ -164,6 +166,7 @@ class ExchangeReport:
             "turns": self._turns,
             **self._outcome,
             "notices": self.notices,
+            **({"doubts": self.doubts} if self.doubts else {}),
             "seconds": self.elapsed(),
             "first_seconds": self._first_seconds,
         }

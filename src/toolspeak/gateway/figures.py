@@ -32,6 +32,7 @@ class GatewayFigures:
         self._repaired = LabelledCounter("model", "repair")
         self._refused = LabelledCounter("model", "reason")
         self._rejected = LabelledCounter("model")
+        self._doubted = LabelledCounter("model")
         self._first_token = LabelledHistogram(FIRST_TOKEN_SECONDS, "model")
         self._durations = LabelledHistogram(REQUEST_SECONDS, "route", "model")
 
@@ -72,6 +73,10 @@ class GatewayFigures:
         if is_rejected:
             self._rejected.add(model)
 
+    def count_doubts(self, model: str, calls: int) -> None:
+        """Count calls with values that neither the user nor the program nor its own data said."""
+        self._doubted.add(model, count=calls)
+
     def render(self) -> str:
         """Return the figures as text."""
         counters = (
@@ -81,6 +86,7 @@ class GatewayFigures:
             ("calls", "Calls in messages of models.", self._calls),
             ("repaired_calls", "Calls that had to be repaired to be read.", self._repaired),
             ("refused_calls", "Calls that could not be read, or were quoted.", self._refused),
+            ("doubted_calls", "Calls with values that nobody said who may, of clients that ask.", self._doubted),
             ("rejected_messages", "Messages that were not acceptable: the model is asked again.", self._rejected),
         )
         texts = [

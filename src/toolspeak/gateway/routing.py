@@ -27,7 +27,7 @@ from toolspeak.wire.json_data import dump_compact
 
 ALLOWED_METHODS = "GET, POST, OPTIONS"
 
-READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x-toolspeak-tokens"
+READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x-toolspeak-tokens, x-toolspeak-doubts"
 """Headers of a response that a page may read, besides those that every page may."""
 
 MAX_AGE_SECONDS = 600

@@ -48,7 +48,7 @@ from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guard
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.values import codec
 from toolspeak.values.errors import StoreUnavailable, ToolspeakError
-from toolspeak.values.events import Limits, StopReason
+from toolspeak.values.events import Allow, Limits, StopReason
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.fields import FieldError, Fields
 from toolspeak.wire.framing import encode_event
@@ -64,7 +64,7 @@ START_FIELDS = (
 )
 """Not `webhook`: whoever may start runs could make the workers send requests into their own network."""
 
-APPROVE_FIELDS = ("call_id", "approved", "by", "digest")
+APPROVE_FIELDS = ("call_id", "approved", "remember", "by", "digest")
 LIMIT_FIELDS = tuple(each.name for each in list_fields(Limits))
 LIST_NAMES = ("status", "stop", "agent", "chat", "data.NAME", "since", "limit", "before")
 
@@ -209,7 +209,7 @@ class _RunHandlers:
             raise fields.error("approved", "must be true, false, or a text that says why not")
         result = await self._find(request).approve(
             fields.text("call_id"),
-            approved,
+            Allow(remember=True) if approved is True and fields.flag("remember", False) else approved,
             by=fields.optional_text("by"),
             digest=fields.optional_text("digest") or None,
         )

@@ -16,7 +16,8 @@ Start reading at `decide.py`. To add:
 - what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history` there
 - what the model can read again of it: `recall.py`; what it is shown of a long result, and how it asks for the rest:
   `big_results.py`
-- what an argument may refer to: `references.py`
+- what an argument may refer to: `references.py`; whose words its value must be: `provenance.py`,
+  `doubts.py`
 """
 
 from toolspeak.loop.decide import (
@@ -26,11 +27,13 @@ from toolspeak.loop.decide import (
     CancelTools,
     Finish,
     Guide,
+    RefuseCalls,
     RunTools,
     StopStream,
     Suspend,
     decide,
 )
+from toolspeak.loop.provenance import Exposure, find_exposure
 from toolspeak.loop.reduce import fold, reduce
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallKey, CallState, State, Turn, find_words_origin, initial_state
@@ -43,14 +46,17 @@ __all__ = [
     "CallKey",
     "CallState",
     "CancelTools",
+    "Exposure",
     "Finish",
     "Guide",
+    "RefuseCalls",
     "RunTools",
     "State",
     "StopStream",
     "Suspend",
     "Turn",
     "decide",
+    "find_exposure",
     "find_references",
     "find_words_origin",
     "fold",

@@ -11,21 +11,34 @@ does `Suspend`, when all that is left to do waits.
 
 A call waits for the calls whose results it refers to, and the typed answer for all other calls: the model did not know
 their results when it wrote the answer. A sequential call waits for all calls before it, and all calls after it wait for
-it. A call that needs approval, because of its tool or because it is quoted, waits for the approval. While the message
-is still arriving, only calls that change nothing may start: the rest of the message might still turn out to be
-reasoning, or be cut off.
+it. A call that needs approval waits for it: because of its tool, because it is quoted, or because a value of it comes
+from nobody who may say it (`doubts.py`). While the message is still arriving, only calls that change nothing may
+start: the rest of the message might still turn out to be reasoning, or be cut off.
 
 `decide` is asked after every fact. The start of a turn or a call is recorded before the request is sent or the function
 runs, so that asking twice starts nothing twice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
+from toolspeak.loop import words
+from toolspeak.loop.doubts import find_doubts, may_doubt
 from toolspeak.loop.guidance import describe_loop, find_guidance, find_thought_guidance
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State, has_open_call
-from toolspeak.values.events import AUTO, ENDED_WELL, Guided, RunStarted, StopReason, ToolChoice
+from toolspeak.values.events import (
+    AUTO,
+    BY_PROVENANCE,
+    ENDED_WELL,
+    ApprovalGiven,
+    Doubt,
+    Guided,
+    RunStarted,
+    StopReason,
+    ToolChoice,
+)
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
@@ -64,20 +77,27 @@ def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> 
 def find_unapproved(state: State) -> Iterator[ToolCall]:
     """Yield the calls that wait for an approval, with their references resolved."""
     for each in state.turn.calls.values():
-        spec = state.specs.get(each.key.tool)
-        needs_approval = each.is_quoted or (spec is not None and spec.approve)
-        if not needs_approval or each.stage != "waiting" or _waits_for_results(state, each):
+        if each.stage != "waiting" or _waits_for_results(state, each) or not _needs_approval(state, each):
             continue
         call = _resolve(state, each)
         if call is not None:
             yield call
 
 
+def _needs_approval(state: State, entry: CallState) -> bool:
+    """Whether somebody must allow a call: its tool says so, it is quoted, or a value of it is in doubt."""
+    spec = state.specs.get(entry.key.tool)
+    if spec is None:
+        return entry.is_quoted
+    # Doubts come first, so that the question has all reasons.
+    return (may_doubt(state, entry, spec) and bool(find_doubts(state, entry, spec))) or entry.is_quoted or spec.approve
+
+
 def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:
-    needs_approval = entry.is_quoted or (spec is not None and spec.approve)
-    if state.turn.is_open and (needs_approval or (spec is not None and spec.sequential)):
-        return False
     if entry.depends_on and _waits_for_results(state, entry):
+        return False
+    needs_approval = _needs_approval(state, entry)
+    if state.turn.is_open and (needs_approval or (spec is not None and spec.sequential)):
         return False
     if state.run is not None and entry.key.tool == state.run.output and _answers_too_early(state, entry):
         return False
@@ -151,10 +171,22 @@ class CancelTools:
 
 @frozen
 class AskApproval:
-    """Ask somebody to approve these calls. The driver emits `ApprovalNeeded` for each first."""
+    """Ask somebody to approve these calls. The driver emits `ApprovalNeeded` for each first.
+
+    `doubts` are the values that nobody explains who may, by the id of the call.
+    """
 
     kind: ClassVar[Literal["ask_approval"]] = "ask_approval"
     calls: tuple[ToolCall, ...]
+    doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict[str, tuple[Doubt, ...]])
+
+
+@frozen
+class RefuseCalls:
+    """Do not run calls with values in doubt. The driver emits the facts."""
+
+    kind: ClassVar[Literal["refuse_calls"]] = "refuse_calls"
+    facts: tuple[ApprovalGiven, ...]
 
 
 @frozen
@@ -181,7 +213,9 @@ class Finish:
     detail: str = ""
 
 
-Action: TypeAlias = AskModel | StopStream | RunTools | CancelTools | AskApproval | Suspend | Guide | Finish
+Action: TypeAlias = (
+    AskModel | StopStream | RunTools | CancelTools | AskApproval | RefuseCalls | Suspend | Guide | Finish
+)
 """What the driver is asked to do."""
 
 MAX_UNMET_DEMANDS = 2
@@ -257,9 +291,16 @@ def _run_calls(state: State, run: RunStarted) -> tuple[Action, ...]:
         return ()
     unapproved = tuple(find_unapproved(state))
     if unapproved:
-        return (AskApproval(calls=unapproved),)
+        doubts = {call.id: found for call in unapproved if (found := state.turn.doubts.get(call.id))}
+        if doubts and run.provenance == "refuse":
+            return (RefuseCalls(facts=tuple(_refuse(call_id, found) for call_id, found in doubts.items())),)
+        return (AskApproval(calls=unapproved, doubts=doubts),)
     stages = {each.stage for each in state.turn.calls.values()}
     return (Suspend(),) if "suspended" in stages and "awaiting_approval" not in stages else ()
+
+
+def _refuse(call_id: str, doubts: tuple[Doubt, ...]) -> ApprovalGiven:
+    return ApprovalGiven(call_id=call_id, approved=False, reason=words.explain_doubts(doubts), by=BY_PROVENANCE)
 
 
 def _stop_work(state: State) -> tuple[Action, ...]:

@@ -133,7 +133,7 @@ def _report_calls(state: State, calls: list[CallState], cause: LossCause) -> lis
         report = [Stretch(words.REPEATED_CALLS, Origin.PROGRAM)]
     for each in calls:
         spec = state.specs.get(each.key.tool)
-        origin = Origin.OWN_RESULT if spec is not None and spec.own_results else Origin.FOREIGN_RESULT
+        origin = Origin.OWN_RESULT if spec is not None and spec.result == "own" else Origin.FOREIGN_RESULT
         name = each.key.tool if spec is not None else "a call"
         times = f" ({_count(state, each)} times)" if cause == "repeated" else ""
         excerpt = _shorten(each.shown_text)

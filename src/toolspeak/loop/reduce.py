@@ -11,13 +11,16 @@ from typing import Any
 from toolspeak.loop import words
 from toolspeak.loop.big_results import MIN_RESULT_CHARS, find_shown_chars, show_part
 from toolspeak.loop.compaction import list_results
+from toolspeak.loop.doubts import find_result_origin
 from toolspeak.loop.guidance import find_larger_model
+from toolspeak.loop.provenance import Exposure, find_exposure, follow_inner_run, list_allowed
 from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, has_open_call, make_key, replace_limits
 from toolspeak.tools import output_text
 from toolspeak.values.events import (
     AUTO,
+    BY_PROVENANCE,
     ENDED_WELL,
     ApprovalGiven,
     ApprovalNeeded,
@@ -183,6 +186,7 @@ def fold(state: State, fact: Fact) -> bool:
 def _start_run(state: State, fact: RunStarted) -> None:
     state.run, state.history, state.model_is_next = fact, fact.messages, True
     state.demand = drop_empty_demand(fact.choice)
+    state.exposure, state.exposure_end = Exposure.FOREIGN if fact.exposed else Exposure.NONE, 0
     if fact.compacted is not None:
         _set_compaction(state, fact.compacted)
     if _has_part(fact.messages):
@@ -197,10 +201,14 @@ def _note_successor(state: State, fact: HandedOver) -> None:
     state.successor = fact
 
 
-def _count_inner_usage(state: State, fact: NestedFact) -> None:
-    """Count what an inner run has used. Nothing else in it changes the outer run."""
+def _follow_inner_run(state: State, fact: NestedFact) -> None:
+    """Count what an inner run has used, and note what it was shown. Nothing else in it changes the outer run."""
     if isinstance(fact.event, TurnEnded | Compacted):
         _add_usage(state, fact.event)
+    elif (entry := state.turn.calls.get(fact.path[0])) is not None:
+        inner = follow_inner_run(entry.inner, fact)
+        if inner is not entry.inner:
+            state.turn.calls[entry.id] = entry._replace(inner=inner)
 
 
 # The conversation that the model is shown
@@ -245,8 +253,18 @@ def _start_turn(state: State, fact: TurnStarted) -> None:
         abandoned_ids=state.turn.abandoned_ids,
         in_text=fact.in_text,
         context=fact.context,
+        exposure=_update_exposure(state),
     )
     state.model_is_next = False
+
+
+def _update_exposure(state: State) -> Exposure:
+    """Look at the messages that are new, and return what the model has been shown so far."""
+    if state.exposure is not Exposure.FOREIGN:
+        found = find_exposure(state.history[state.exposure_end :])
+        state.exposure = found if found > state.exposure else state.exposure
+    state.exposure_end = len(state.history)
+    return state.exposure
 
 
 def _restart_turn(state: State, fact: TurnRestarted) -> None:
@@ -266,15 +284,20 @@ def _abandon_calls(state: State, fact: SaidInThought) -> None:
 
 def _await_approval(state: State, fact: ApprovalNeeded) -> None:
     set_stage(state, fact.call.id, "awaiting_approval")
+    if fact.doubts and (entry := state.turn.calls.get(fact.call.id)) is not None:
+        state.turn.calls[entry.id] = entry._replace(doubts=fact.doubts)
 
 
 def _take_approval(state: State, fact: ApprovalGiven) -> None:
+    entry = state.turn.calls.get(fact.call_id)
     if fact.approved:
+        if fact.remember and entry is not None:
+            state.turn.calls[entry.id] = entry._replace(allowed=list_allowed(entry.key.tool, entry.doubts))
         set_stage(state, fact.call_id, "approved")
         return
-    if (entry := state.turn.calls.get(fact.call_id)) is not None:  # what somebody did not allow is demanded no longer
+    if entry is not None:  # what somebody did not allow is demanded no longer
         state.demand = update_demand(state.demand, [entry])
-    text = words.explain_denial(fact.reason)
+    text = fact.reason if fact.by == BY_PROVENANCE else words.explain_denial(fact.reason)
     finish_call(state, ToolResult(call_id=fact.call_id, error=text, ran=False, reason="not_allowed"))
     _close_turn(state)
 
@@ -489,6 +512,7 @@ def _hand_over(state: State, fact: HandedOver) -> None:
         tool_budget=fact.tool_budget,
         search_tools=fact.search_tools,
         escalation=fact.escalation,
+        provenance=fact.provenance or state.run.provenance,
     )
     specs = {spec.name: spec for spec in fact.tools}
     state.earlier_specs += tuple(spec for name, spec in state.specs.items() if specs.get(name) != spec)
@@ -503,7 +527,7 @@ def _has_run(entry: CallState) -> bool:
 
 def _build_result(state: State, place: int, entry: CallState) -> Result:
     """Return the result of a call as the model sees it, the `place`-th of its turn."""
-    result, spec = entry.result or ToolResult(call_id=entry.id), state.specs.get(entry.key.tool)
+    result = entry.result or ToolResult(call_id=entry.id)
     text = entry.shown_text
     if entry.is_part and state.has_recall:
         text = words.offer_rest(text, f"result_{len(list_results(state.history)) + place}")
@@ -515,8 +539,9 @@ def _build_result(state: State, place: int, entry: CallState) -> Result:
         content=content,
         is_error=result.error is not None,
         reason=result.reason,
-        origin=Origin.OWN_RESULT if spec is not None and spec.own_results else None,
+        origin=find_result_origin(state, entry, result),
         output=(result.output if result.error is None else result.error) if entry.is_part else None,
+        allowed=entry.allowed if entry.inner is None else (*entry.allowed, *entry.inner.allowed),
     )
 
 
@@ -598,7 +623,7 @@ def _revive_call(state: State, entry: CallState) -> CallState:
 def _find_restart_stage(state: State, entry: CallState) -> Stage:
     """Return the stage in which a call that was started before can start again: its approval still counts."""
     spec = state.specs.get(entry.key.tool)
-    return "approved" if entry.is_quoted or (spec is not None and spec.approve) else "waiting"
+    return "approved" if entry.is_quoted or entry.doubts or (spec is not None and spec.approve) else "waiting"
 
 
 _CHANGES: dict[type[Any], Callable[[State, Any], None]] = {
@@ -621,7 +646,7 @@ _CHANGES: dict[type[Any], Callable[[State, Any], None]] = {
     Interrupted: _interrupt,
     RunResumed: _resume,
     HandedOver: _note_successor,
-    NestedFact: _count_inner_usage,
+    NestedFact: _follow_inner_run,
     RunEnded: _end_run,
 }
 """How each kind of fact changes the state. A kind that is missing changes nothing."""

@@ -12,10 +12,12 @@ from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolspeak.loop.compaction import show_history
+from toolspeak.loop.provenance import Exposure, InnerRun, Sources
 from toolspeak.loop.recall import RECALL, RECALL_PARTS
 from toolspeak.values.events import (
     AUTO,
     Compacted,
+    Doubt,
     FinishReason,
     Guided,
     HandedOver,
@@ -27,7 +29,7 @@ from toolspeak.values.events import (
     WaitOver,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, ToolCall, ToolResult, holds_foreign
+from toolspeak.values.messages import AllowedValue, Message, ToolCall, ToolResult, holds_foreign
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec, list_foreign_texts
 
@@ -56,6 +58,9 @@ class CallState(NamedTuple):
         in_doubt: Whether the call was cut off once, so that it must be found out first if it has taken effect.
         waits: The waits of its function that are over. When the function is called again, they return at once.
         is_part: Whether `shown_text` is only a part of the result.
+        doubts: The values about which somebody was asked, since nobody explains them who may.
+        allowed: The values that somebody has allowed for the rest of the conversation.
+        inner: What is known of the runs that the call makes.
     """
 
     id: str
@@ -69,16 +74,18 @@ class CallState(NamedTuple):
     in_doubt: bool = False
     waits: tuple[WaitOver, ...] = ()
     is_part: bool = False
+    doubts: tuple[Doubt, ...] = ()
+    allowed: tuple[AllowedValue, ...] = ()
+    inner: InnerRun | None = None
 
     def move_to(self, stage: Stage) -> "CallState":
         """Return the call when it has come to another stage."""
-        more = self.shown_text, self.is_quoted, self.in_doubt, self.waits
-        return CallState(self.id, self.key, self.call, self.depends_on, stage, self.result, *more)
+        return CallState(*self[:4], stage, *self[5:])
 
     def end(self, result: ToolResult, shown_text: str, *, is_part: bool = False) -> "CallState":
         """Return the call with its result."""
-        key, call, depends_on, quoted = self.key, self.call, self.depends_on, self.is_quoted
-        return CallState(self.id, key, call, depends_on, "done", result, shown_text, quoted, is_part=is_part)
+        more = self.is_quoted, False, (), is_part
+        return CallState(*self[:4], "done", result, shown_text, *more, *self[11:])
 
 
 @dataclass(slots=True)
@@ -97,6 +104,8 @@ class Turn:
         in_text: Whether calls are written in the text of the message; None stands for what `RunStarted` says.
         context: The context of the model, where it has a limit of its own.
         thought_calls: The calls in the reasoning of the message, if it has no other.
+        exposure: What the model was shown before it wrote the message that neither the user nor the program wrote.
+        doubts: The values of its calls that nobody explains who may, by the id of the call; a memo of `find_doubts`.
     """
 
     number: int = 0
@@ -110,6 +119,8 @@ class Turn:
     in_text: bool | None = None
     context: int | None = None
     thought_calls: tuple[ToolCall, ...] = ()
+    exposure: Exposure = Exposure.NONE
+    doubts: dict[str, tuple[Doubt, ...]] = field(default_factory=dict[str, tuple[Doubt, ...]], compare=False)
 
 
 @dataclass(slots=True)
@@ -145,6 +156,9 @@ class State:
         asked_for_words: Whether the model was asked for an answer without calls, since it was lost.
         told_of_thought: Whether the model was told that calls in its reasoning are not made.
         base_model: The name of the model that was asked last, but for those that were asked since it was lost.
+        exposure: What the first `exposure_end` messages show that neither the user nor the program wrote.
+        background: The messages of the run around this one. What explains values there, explains them here.
+        sources: The texts of the conversation, by what they explain, once a value had to be explained; a memo.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -175,6 +189,10 @@ class State:
     asked_for_words: bool = False
     told_of_thought: bool = False
     base_model: str = ""
+    exposure: Exposure = field(default=Exposure.NONE, compare=False)
+    exposure_end: int = field(default=0, compare=False)
+    background: tuple[Message, ...] = ()
+    sources: Sources | None = field(default=None, compare=False)
 
     @property
     def run_id(self) -> str:
@@ -256,9 +274,12 @@ def find_words_origin(messages: Iterable[Message], specs: Iterable[ToolSpec]) ->
     return Origin.INFLUENCED_MODEL if is_influenced else Origin.MODEL
 
 
-def initial_state(specs: Iterable[ToolSpec]) -> State:
-    """Return the state before the first fact, with the tools of the program that runs or resumes the run."""
-    return State(specs={spec.name: spec for spec in specs})
+def initial_state(specs: Iterable[ToolSpec], background: tuple[Message, ...] = ()) -> State:
+    """Return the state before the first fact, with the tools of the program that runs or resumes the run.
+
+    `background` are the messages of the run around it.
+    """
+    return State(specs={spec.name: spec for spec in specs}, background=background)
 
 
 def make_key(call: ToolCall) -> CallKey:

@@ -35,7 +35,7 @@ from toolspeak.tools.function_tool import ApprovalRule
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
-from toolspeak.values.spec import Effect
+from toolspeak.values.spec import Effect, ResultOwner
 from toolspeak.values.validation import format_value
 
 START_TIMEOUT_SECONDS = 30.0  # for a server to start and to list its tools; `npx` may have to download it first
@@ -102,6 +102,7 @@ class ServerConfig:
         unasked: The names of tools, as the server calls them, whose calls need none whatever `approve` says; `*` for
             all. Without `approve`, somebody is asked before calls of other tools that write. None if there is no list.
         trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
+        result: Whose words the results of its tools are; "" for what the server says of each.
         instructions: Whether the model is shown what the server says of itself.
         resources: Whether the model has tools with which it lists and reads the resources of the server.
         prompts: Whether the model has tools with which it lists and gets the prompts of the server.
@@ -127,6 +128,7 @@ class ServerConfig:
     approve: ServerApproval | None = None
     unasked: tuple[str, ...] | None = None
     trust_hints: bool = False
+    result: ResultOwner = ""
     instructions: bool = True
     resources: bool = False
     prompts: bool = False
@@ -321,7 +323,16 @@ def _read_options(config: ServerConfig, entry: ServerEntry, where: str) -> Serve
     approve = options.get("approve")
     approve = None if approve is None else check_approval(approve, f"{where}: approve")
     config = replace(config, **{key: options.get(key, getattr(config, key)) for key in _SWITCHES})
-    return replace(config, approve=approve, unasked=entry.unasked, trust_hints=options.get("trustHints", False))
+    result = check_result_owner(options.get("result"), f"{where}: result")
+    hints = options.get("trustHints", False)
+    return replace(config, approve=approve, unasked=entry.unasked, trust_hints=hints, result=result)
+
+
+def check_result_owner(owner: Any, name: str) -> ResultOwner:
+    """Return whose words results are, "" if it is not said. Raises `UsageError` if it is something else."""
+    if owner not in (None, "own", "foreign"):
+        raise UsageError(f"{name} is 'own' or 'foreign', not {format_value(owner)}")
+    return owner or ""
 
 
 def check_approval(approve: Any, name: str) -> ServerApproval:

@@ -118,13 +118,15 @@ def _wrap_schema(schema: Schema) -> dict[str, Any]:
 
 
 def _build_hints(spec: ToolSpec) -> types.ToolAnnotations:
+    is_open = {"own": False, "foreign": True, "": None}[spec.result]
     match spec.effect:
         case "read":
-            return types.ToolAnnotations(read_only_hint=True)
+            return types.ToolAnnotations(read_only_hint=True, open_world_hint=is_open)
         case "idempotent":
-            return types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)
+            return types.ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=is_open)
         case "once":
-            return types.ToolAnnotations(read_only_hint=False, destructive_hint=True if spec.approve else None)
+            asks = True if spec.approve else None
+            return types.ToolAnnotations(read_only_hint=False, destructive_hint=asks, open_world_hint=is_open)
 
 
 def _holds_media(schema: Schema) -> bool:

@@ -27,7 +27,7 @@ from toolspeak.tools.signature import TOOL_NAME
 from toolspeak.values.errors import UsageError
 from toolspeak.values.escaping import reveal
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import SCHEMA_KEYWORDS, Effect, Schema, ToolSpec, map_subschemas
+from toolspeak.values.spec import SCHEMA_KEYWORDS, Effect, ResultOwner, Schema, ToolSpec, map_subschemas
 
 PINNED_KEYS = ("title", "description", "inputSchema", "outputSchema", "annotations")
 
@@ -179,7 +179,20 @@ def build_spec(definition: Definition, name: str, config: ServerConfig) -> ToolS
         approve=config.asks_before(str(definition["name"]), effect),
         timeout=config.call_timeout,
         origin=Origin.FOREIGN_DESCRIPTION,
+        result=config.result or _find_result_owner(definition, trusts_hints=config.trust_hints),
     )
+
+
+def _find_result_owner(definition: Definition, *, trusts_hints: bool) -> ResultOwner:
+    """Return whose words the results of a tool are, by what its server says of it.
+
+    A server that warns is believed: its tool reads an open world, such as the web. One that says that the world of its
+    tool is closed is believed only if its hints are trusted.
+    """
+    hints = cast("Mapping[str, Any]", definition.get("annotations") or {})
+    if hints.get("openWorldHint") is True:
+        return "foreign"
+    return "own" if trusts_hints and hints.get("openWorldHint") is False else ""
 
 
 def count_chars(spec: ToolSpec) -> int:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from toolspeak.mcp.config import (
     START_TIMEOUT_SECONDS,
@@ -13,6 +13,7 @@ from toolspeak.mcp.config import (
     ServerApproval,
     ServerConfig,
     check_approval,
+    check_result_owner,
     is_server_target,
     read_server,
     read_servers_file,
@@ -116,6 +117,7 @@ def tools(
     headers: Mapping[str, str] | None = None,
     approve: ServerApproval | None = None,
     trust_hints: bool = False,
+    result: Literal["own", "foreign"] | None = None,
     pinned: bool = True,
     instructions: bool = True,
     resources: bool = False,
@@ -145,6 +147,8 @@ def tools(
             `autoApprove` or `alwaysAllow` says `"writes"` of the other tools.
         trust_hints: Believe the server when it says that a tool only reads, or may be repeated. Otherwise each call is
             one that must not be repeated.
+        result: Whose words the results are, as for `tool(result=…)`. It takes the place of what an `mcp.json` says. By
+            default those of a tool with the hint `openWorldHint` are foreign. One without is own if hints are trusted.
         pinned: Stop if a server describes its tools in another way than when they were first used.
         instructions: Show the model what a server says of itself, in the system prompt.
         resources: Give the model tools with which it lists and reads the resources of a server.
@@ -172,6 +176,7 @@ def tools(
             raise UsageError(f"{label} is a number of seconds above 0, not {seconds!r}")
     options = {
         **({} if approve is None else {"approve": check_approval(approve, "approve"), "unasked": None}),
+        **({} if result is None else {"result": check_result_owner(result, "result")}),
         "start_timeout": start_timeout,
         "call_timeout": call_timeout,
         "on_progress": on_progress,

@@ -30,6 +30,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.escaping import reveal
 from toolspeak.values.events import (
     ApprovalGiven,
+    ApprovalNeeded,
     CallMalformed,
     CallQuoted,
     CallReady,
@@ -238,6 +239,9 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
                 where = words.name_quoted_place(fact)
                 text = f"Quoted: these words stand in {where}, so the call does not run unless somebody approves it."
                 yield DetailSection(type="remark", tone="warn", text=text)
+            case ApprovalNeeded(doubts=doubts):
+                for each in doubts:
+                    yield DetailSection(type="remark", tone="warn", text=f"In doubt: {each.summary}.")
             case ApprovalGiven(approved=approved, reason=reason, by=by):
                 text = ("Approved" if approved else "Refused") + (f" by {by}" if by else "")
                 text += f": {reason}" if reason else "."

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from toolspeak.page.document import RunDocument
 from toolspeak.values.errors import ToolspeakError, UsageError
+from toolspeak.values.events import Allow
 from toolspeak.values.frozen import frozen
 
 MAX_OPEN_RUNS = 6
@@ -68,7 +69,7 @@ class RunSource(Protocol):
 class RunControl(Protocol):
     """A source whose runs can be controlled: somebody approves their calls, or ends them."""
 
-    async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
+    async def approve(self, run_id: str, call_id: str, approved: bool | str | Allow, digest: str | None) -> bool:
         """Answer whether a call may run, and return whether this answer counts: the first one does."""
         ...
 

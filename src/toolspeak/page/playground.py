@@ -50,7 +50,7 @@ from toolspeak.run.streams import AsyncStream
 from toolspeak.tools import Toolbox
 from toolspeak.values import codec
 from toolspeak.values.errors import ToolspeakError, UsageError
-from toolspeak.values.events import CallReady, Fact, RunStarted, TextDelta, TurnStarted
+from toolspeak.values.events import Allow, CallReady, Fact, RunStarted, TextDelta, TurnStarted
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Media, Message, Text, ToolCall, user
@@ -197,7 +197,7 @@ class PlaygroundRun:
         self._began = time.monotonic() - began_at
         self._is_new = True
         self._stream: AsyncStream[Any] | None = None
-        self._questions: dict[str, asyncio.Future[bool | str]] = {}
+        self._questions: dict[str, asyncio.Future[bool | str | Allow]] = {}
 
     def add_earlier(self, facts: Sequence[PageFact]) -> None:
         """Begin with facts of another run."""
@@ -217,16 +217,16 @@ class PlaygroundRun:
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
-    async def ask(self, call: ToolCall) -> bool | str:
+    async def ask(self, call: ToolCall) -> bool | str | Allow:
         """Wait until somebody says in the page whether a call may run."""
-        answer: asyncio.Future[bool | str] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[bool | str | Allow] = asyncio.get_running_loop().create_future()
         self._questions[call.id] = answer
         try:
             return await answer
         finally:
             self._questions.pop(call.id, None)
 
-    def answer(self, call_id: str, approved: bool | str) -> bool:
+    def answer(self, call_id: str, approved: bool | str | Allow) -> bool:
         """Answer a question, and return whether this answer counts."""
         question = self._questions.get(call_id)
         if question is None or question.done():
@@ -443,7 +443,7 @@ class Playground:
         if run is not None and run.task is not None:
             await asyncio.wait([run.task])
 
-    async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
+    async def approve(self, run_id: str, call_id: str, approved: bool | str | Allow, digest: str | None) -> bool:
         """Answer whether a call may run, and return whether this answer counts: the first one does."""
         run = self._runs.get(run_id)
         return run is not None and run.answer(call_id, approved)

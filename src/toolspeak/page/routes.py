@@ -41,6 +41,7 @@ from toolspeak.page.document import RunDocument
 from toolspeak.page.library import RunControl, RunKey, RunLibrary, RunMissing
 from toolspeak.page.rows import OutlineRow
 from toolspeak.values.errors import StoreUnavailable, UsageError
+from toolspeak.values.events import Allow
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.json_data import dump_compact
 
@@ -241,6 +242,8 @@ class ViewerRoutes:
         call_id, approved, digest = body.get("call_id"), body.get("approved"), body.get("digest")
         if not isinstance(call_id, str) or not isinstance(approved, bool | str) or approved == "":
             raise UsageError("an answer needs call_id, and approved: true, false, or a text that says why not")
+        if approved is True and body.get("remember") is True:
+            approved = Allow(remember=True)
         seen = digest if isinstance(digest, str) and digest else None
         return JsonAnswer({"counts": await control.approve(key[1], call_id, approved, seen)})
 

@@ -322,9 +322,11 @@ class _RunRows:
                 row = self._fold.change(self._find_call(call_id, at), quoted=True)
                 is_asked = self._has_approver or row.fields["name"] in self._approved_tools
                 return row if is_asked else self._fold.change(row, stage="refused", error=QUOTED)
-            case ApprovalNeeded(call=call, digest=digest):
+            case ApprovalNeeded(call=call, digest=digest, doubts=doubts):
                 self._set_status("paused")
                 row = self._fold.change(self._find_call(call.id, at), stage="asking", asked=at)
+                if doubts:
+                    row = self._fold.change(row, doubts=[each.summary for each in doubts])
                 return self._fold.change(row, digest=digest) if digest else row
             case ApprovalGiven(call_id=call_id, approved=approved, reason=reason):
                 self._set_status("running")

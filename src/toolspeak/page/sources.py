@@ -33,7 +33,16 @@ from toolspeak.page.rows import preview_text
 from toolspeak.values import codec
 from toolspeak.values.address import hide_secrets, is_plain_url
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import CallMalformed, CallReady, RunEnded, RunStarted, TurnEnded, TurnStarted, Usage
+from toolspeak.values.events import (
+    Allow,
+    CallMalformed,
+    CallReady,
+    RunEnded,
+    RunStarted,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
 from toolspeak.values.messages import Message, Raw, Text, Thinking, user
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.wire.api import WIRES, ServedApiName
@@ -166,7 +175,7 @@ class DurableStore:
             document.add(event.event, max(0.0, time.time() - started))
         document.finish()
 
-    async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
+    async def approve(self, run_id: str, call_id: str, approved: bool | str | Allow, digest: str | None) -> bool:
         """Answer whether a call may run, in the name of the user of this machine."""
         return bool(await self._runs.handle(run_id).approve(call_id, approved, by=getpass.getuser(), digest=digest))
 

@@ -40,6 +40,7 @@ from toolspeak.run.inputs import (
     check_limits,
     check_options,
     check_prices,
+    check_provenance,
     check_sampling,
     check_system,
     check_timeout,
@@ -59,7 +60,7 @@ from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.function_tool import ApprovalRule
-from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
+from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, Provenance, RunResumed, RunStarted, ToolChoice
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
 from toolspeak.values.spec import Effect
@@ -175,6 +176,7 @@ class Agent(BaseAgent[T_co, Deps]):
         code: bool | SandboxLimits = False,
         tracer: TracerOption = None,
         settings: "Settings | None" = None,
+        provenance: Provenance = "ask",
     ) -> None:
         """Put an agent together.
 
@@ -214,6 +216,9 @@ class Agent(BaseAgent[T_co, Deps]):
             tracer: A tracer or tracer provider of OpenTelemetry, which gets spans of each run, or `Tracing(…)`.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
+            provenance: What happens to a call with a decisive value that neither the user nor the program nor its own
+                data said, after the model was shown a result that is declared as foreign: `"ask"` asks `approve` and
+                pauses without it, `"refuse"` tells the model, `"off"` runs the call. See `tool(result=…, decisive=…)`.
         """
         check_callback(approve, "approve", "a call")
         check_callback(summarize, "summarize", "messages")
@@ -233,6 +238,7 @@ class Agent(BaseAgent[T_co, Deps]):
         self.escalation = build_escalation(escalate, self.models)
         self.code, self.tracing = check_code(code), check_tracer(tracer)
         self.on_tool_error = check_tool_error_choice(on_tool_error, self.model)
+        self.provenance = check_provenance(provenance)
         self._given: dict[str, Any] = {
             "model": self.models,
             "tools": self._tools,
@@ -254,6 +260,7 @@ class Agent(BaseAgent[T_co, Deps]):
             "code": code,
             "tracer": tracer,
             "settings": settings,
+            "provenance": provenance,
         }
 
     def __repr__(self) -> str:
@@ -405,7 +412,7 @@ class Agent(BaseAgent[T_co, Deps]):
         if (other := self._find_other(options)) is not None:
             return other.prepare(prompt, {**options, "model": None}, **setup)
         answer, fixed = self._find_answer(setup), self._fixed_tools
-        durability = setup.get("durability")
+        durability, outer = setup.get("durability"), setup.get("outer")
         messages = build_conversation(self.system, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
@@ -447,6 +454,8 @@ class Agent(BaseAgent[T_co, Deps]):
                 search_tools=() if self.tool_budget is None else name_search_tools(offered),
                 guided=True,
                 escalation=self.escalation,
+                provenance=self.provenance,
+                exposed=setup.get("exposed", False) or (outer is not None and outer.is_exposed),
             )
             driver = self._build_driver(run_id, offered, dialect, options, setup)
             return driver, [started] if ended is None else [started, ended]
@@ -528,6 +537,7 @@ class Agent(BaseAgent[T_co, Deps]):
         return Driver(
             self._make_speaker(executor, dialect, approve, watched),
             facts=facts,
+            background=setup.get("background", ()) if outer is None else outer.background,
             watched=watched,
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
             publish=None if outer is None else outer.publish,

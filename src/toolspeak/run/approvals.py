@@ -4,7 +4,7 @@ An answer is bound to the tool that would run: in a durable run it may come afte
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolspeak.execution.user_functions import ask_function
@@ -12,7 +12,7 @@ from toolspeak.loop.state import State, Turn
 from toolspeak.tools import Context, Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
-from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
+from toolspeak.values.events import Allow, ApprovalGiven, ApprovalNeeded, Doubt, Fact, NestedFact, join_ids
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, ToolCall
 
@@ -29,17 +29,26 @@ Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
 
-Answer: TypeAlias = bool | str | Awaitable[bool | str]
+Answer: TypeAlias = bool | str | Allow | Awaitable[bool | str | Allow]
 
 Approver: TypeAlias = Callable[[ToolCall], Answer] | Callable[[ToolCall, Context[Deps]], Answer]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not.
 
-If it has a second parameter, that is the `Context` of the call, with the deps and the id of the run.
+If it has a second parameter, that is the `Context` of the call, with the deps, the id of the run, and the values that
+are in doubt (`context.doubts`). `Allow(remember=True)` allows these values for the rest of the conversation.
 """
 
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 """A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
 of what was dropped before is the first of them."""
+
+
+def build_answer(call_id: str, answer: bool | str | Allow, by: str = "") -> ApprovalGiven:
+    """Return the fact of an answer: yes, no, or a text that says why not."""
+    is_yes = answer is True or isinstance(answer, Allow)
+    reason = answer if isinstance(answer, str) else ""
+    remember = isinstance(answer, Allow) and answer.remember
+    return ApprovalGiven(call_id=call_id, approved=is_yes, reason=reason, by=by, remember=remember)
 
 
 async def collect_approvals(
@@ -50,9 +59,7 @@ async def collect_approvals(
 ) -> None:
     """Ask about one call after the other, since a person may be asked, and put each answer into the inbox of a run."""
     for call in calls:
-        answer = await ask_function(approve, call, build_context(call.id))
-        reason = answer if isinstance(answer, str) else ""
-        put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
+        put(build_answer(call.id, await ask_function(approve, call, build_context(call.id))))
 
 
 class UnansweredCalls:
@@ -94,17 +101,37 @@ class UnansweredCalls:
                 facts=tuple(facts),
             )
         names = ", ".join(call.name for call in self.calls)
+        doubts = find_doubted(facts)
+        reasons = "; ".join([each.summary for call in self.calls for each in doubts.get(call.id, ())])
         return RunPaused(
-            f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
-            "and go on with agent.resume(facts, approvals={…})",
+            f"the run waits for somebody to allow {names}{f' ({reasons})' if reasons else ''}; give the "
+            "agent approve=…, or save the facts of this error and go on with agent.resume(facts, approvals={…})",
             self.calls,
             tuple(facts),
+            {call.id: doubts[call.id] for call in self.calls if call.id in doubts},
         )
 
 
-def build_questions(calls: Sequence[ToolCall], toolbox: Toolbox | None) -> list[ApprovalNeeded]:
+def find_doubted(facts: Sequence[Fact]) -> dict[str, tuple[Doubt, ...]]:
+    """Return the values in doubt about which somebody was asked, by the id of the call in the outermost run."""
+    found: dict[str, tuple[Doubt, ...]] = {}
+    for fact in facts:
+        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        if isinstance(event, ApprovalNeeded) and event.doubts:
+            found[join_ids(path, event.call.id)] = event.doubts
+    return found
+
+
+def build_questions(
+    calls: Sequence[ToolCall], doubts: Mapping[str, tuple[Doubt, ...]], toolbox: Toolbox | None
+) -> list[ApprovalNeeded]:
     """Return the facts that somebody must be asked about calls. An answer is bound to the tools that are given."""
-    return [ApprovalNeeded(call=call, digest="" if toolbox is None else _digest(call, toolbox)) for call in calls]
+    return [
+        ApprovalNeeded(
+            call=call, digest="" if toolbox is None else _digest(call, toolbox), doubts=doubts.get(call.id, ())
+        )
+        for call in calls
+    ]
 
 
 def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.execution.user_functions import ask_function
-from toolspeak.loop import State
+from toolspeak.loop import Exposure, State
 from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import CommitBarrier, Durability, ModelUnavailable
 from toolspeak.run.fallback import ModelRotation
@@ -29,7 +29,7 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import ToolCall
+from toolspeak.values.messages import Message, ToolCall
 
 if TYPE_CHECKING:
     from toolspeak.run.compaction import Compactor
@@ -132,6 +132,17 @@ class OuterCall(NamedTuple):
             return await ask_function(outer, self.rename(call), context)
 
         return approve
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether the model that made the call was shown a result that is declared as foreign."""
+        return self.run.state.turn.exposure is Exposure.FOREIGN
+
+    @property
+    def background(self) -> tuple[Message, ...]:
+        """The messages of the outer run before the call; they explain values in the inner run, too."""
+        state = self.run.state
+        return (*state.background, *state.history[: state.turn.history_start])
 
     def rename(self, call: ToolCall) -> ToolCall:
         """Return a call of the inner run with the id by which the outer run knows it."""

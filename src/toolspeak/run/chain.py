@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, cast
 from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.execution.coroutines import is_pending, resolve_pending
-from toolspeak.loop import BrokenReference, find_words_origin, resolve_references
+from toolspeak.loop import BrokenReference, Exposure, find_exposure, find_words_origin, resolve_references
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
 from toolspeak.run.agent_tools import Tools, collect_tools
@@ -194,6 +194,8 @@ class ChainRun(Run[ChainOutcome]):
         self._results: list[StepResult] = []
         self._agent_run: AgentRun[Any] | None = None
         self._stopped = False
+        self._exposed = False  # whether anything was shown that is declared as foreign
+        self._background: list[Message] = []  # of earlier steps
 
     async def batches(self) -> AsyncGenerator[list[Event]]:
         """Take the steps one after the other, and yield the events of all of them."""
@@ -216,18 +218,28 @@ class ChainRun(Run[ChainOutcome]):
                 yield [ToolFinished(result=finished)]
                 if finished.error is not None:
                     raise ToolError(f"step {number} of the chain, {step.name}: {finished.error}")
-                is_own = self._executor.toolbox[step.name].spec.own_results
-                current = StepValue(finished.output, Origin.OWN_RESULT if is_own else Origin.FOREIGN_RESULT)
+                owner = self._executor.toolbox[step.name].spec.result
+                self._exposed = self._exposed or owner == "foreign"
+                current = StepValue(finished.output, Origin.OWN_RESULT if owner == "own" else Origin.FOREIGN_RESULT)
             elif agent is not None:
                 # Without an output the chain ends with the stop reason of the model, so nothing is raised here.
                 prompt = Message(role="user", parts=(compose(current.write()),))
-                run = agent.prepare(prompt, {}, output=step.output, output_optional=True)
+                run = agent.prepare(
+                    prompt,
+                    {},
+                    output=step.output,
+                    output_optional=True,
+                    exposed=self._exposed,
+                    background=tuple(self._background),
+                )
                 self._agent_run = run
                 async for batch in run.batches():
                     yield batch
                 outcome = run.outcome
                 started = next(fact for fact in outcome.facts if isinstance(fact, RunStarted))
                 origin = find_words_origin(outcome.messages, started.tools)
+                self._exposed = self._exposed or find_exposure(outcome.messages) is Exposure.FOREIGN
+                self._background += outcome.messages
                 current = StepValue(outcome.output if step.output is not None else outcome.text, origin)
             self._results.append(StepResult(step=step, value=current.value, outcome=outcome))
             if outcome is not None and outcome.stop_reason != "answered":

@@ -76,7 +76,8 @@ def offer_tools(
     if not len(inner):
         return toolbox
     name = find_free_name([each.spec for each in outside], RUN_PROGRAM)
-    make_agent = cast("AgentMaker", partial(cast("Any", type(agent)), tool_timeout=agent.tool_timeout))
+    made_like = {"tool_timeout": agent.tool_timeout, "provenance": agent.provenance}
+    make_agent = cast("AgentMaker", partial(cast("Any", type(agent)), **made_like))
     searched = inner if agent.tool_budget is None else add_program_search_tools(inner, name_functions(inner.specs))
     limits = agent.code if isinstance(agent.code, SandboxLimits) else PROGRAM_LIMITS
     functions = rename_tools(name_functions(searched.specs))
@@ -116,6 +117,7 @@ def _build_tool(
         sequential=True,  # so that two programs do not both use what is left of the limits
         timeout=SUB_AGENT_TIMEOUT_SECONDS,
         raw="code",
+        decisive=False,  # the calls of the program are looked at themselves
     )
     made.spec = replace(made.spec, origin=origin or Origin.PROGRAM, spans=spans)
     return made

@@ -25,6 +25,7 @@ from toolspeak.loop import (
     CancelTools,
     Finish,
     Guide,
+    RefuseCalls,
     RunTools,
     State,
     StopStream,
@@ -73,7 +74,7 @@ from toolspeak.values.events import (
     TurnStarted,
 )
 from toolspeak.values.log import LOG, log_end
-from toolspeak.values.messages import ToolCall
+from toolspeak.values.messages import Message, ToolCall
 
 if TYPE_CHECKING:
     from toolspeak.telemetry.tracing import AnyTrace
@@ -120,6 +121,7 @@ class Driver:
         speaker: Speaker,
         *,
         facts: Sequence[Fact] = (),
+        background: tuple[Message, ...] = (),
         watched: bool = True,
         record: Recorder | None = None,
         publish: Callable[[Event], None] | None = None,
@@ -131,13 +133,14 @@ class Driver:
         Args:
             speaker: The agent that begins.
             facts: The run so far.
+            background: Messages that explain values, beside those of the run.
             watched: Whether `batches` yields the events.
             record: Called with each new fact.
             publish: Called with each new event, after it was recorded and before the run acts on it.
             durability: Commits each new fact before the run acts on it, if the run is durable.
             trace: The spans of the run, if it is traced.
         """
-        self.state: State = initial_state(speaker.toolbox.specs)
+        self.state: State = initial_state(speaker.toolbox.specs, background)
         for fact in facts:
             fold(self.state, fact)
         self.facts: list[Fact] = list(facts)
@@ -340,8 +343,12 @@ class Driver:
                 for call_id in call_ids:
                     self._unanswered.inside.pop(call_id, None)
                     self._calls.cancel(call_id)
-            case AskApproval(calls=calls):
-                self._ask_approval(calls)
+            case AskApproval():
+                self._ask_approval(action)
+            case RefuseCalls(facts=facts):
+                for fact in facts:
+                    self._fold(fact)
+                self._act()
             case Guide(fact=fact):
                 LOG.info("run %s, turn %s: %s", self.state.run_id, self.state.turn.number, fact.summary)
                 self._apply(fact)
@@ -413,20 +420,24 @@ class Driver:
 
     # Approval
 
-    def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
+    def _ask_approval(self, action: AskApproval) -> None:
+        calls = action.calls
         ruled = [call for call in calls if self._has_rule(call) and call.id not in self._needs_somebody]
         if ruled:
             if new := [call for call in calls if call.id not in self._in_question]:
                 self._in_question |= {call.id for call in new}
                 self._tasks.start(self._end_on_failure(partial(self._ask_rules, new), "the approval"))
         else:
-            self._ask_somebody(calls)
+            self._ask_somebody(action)
 
     def _has_rule(self, call: ToolCall) -> bool:
-        """Whether the tool of a call says by a function if somebody must be asked. A quoted call needs an approval."""
-        toolbox = self.speaker.toolbox
+        """Whether the tool of a call says by a function if somebody must be asked.
+
+        A call that is quoted or has a value in doubt needs an approval whatever that function says.
+        """
+        toolbox, turn = self.speaker.toolbox, self.state.turn
         has_rule = call.name in toolbox and toolbox[call.name].approval_rule is not None
-        return has_rule and not self.state.turn.calls[call.id].is_quoted
+        return has_rule and not turn.calls[call.id].is_quoted and not turn.doubts.get(call.id)
 
     async def _ask_rules(self, calls: Sequence[ToolCall]) -> None:
         """Let the calls run that need no approval by the rules of their tools, and ask somebody about the others."""
@@ -444,8 +455,9 @@ class Driver:
                 self._inbox.put(answer)
         self._inbox.put(RulesAsked())  # somebody is asked when the calls that may run have ended
 
-    def _ask_somebody(self, calls: tuple[ToolCall, ...]) -> None:
-        for fact in build_questions(calls, None if self._durability is None else self.speaker.toolbox):
+    def _ask_somebody(self, action: AskApproval) -> None:
+        calls, toolbox = action.calls, None if self._durability is None else self.speaker.toolbox
+        for fact in build_questions(calls, action.doubts, toolbox):
             self._fold(fact)
         if self.speaker.approve is None:
             self._unanswered.calls = calls
@@ -455,7 +467,9 @@ class Driver:
             self._tasks.start(self._end_on_failure(approvals, "the approval"))
 
     def _build_context(self, call_id: str) -> Context[Any]:
-        return self.speaker.executor.build_context(call_id, self.state.turn.number)
+        context = self.speaker.executor.build_context(call_id, self.state.turn.number)
+        doubts = self.state.turn.doubts.get(call_id)
+        return replace(context, doubts=doubts) if doubts else context
 
     async def _end_on_failure(self, work: Callable[[], Awaitable[None]], name: str) -> None:
         """Do work that a function of the user's takes part in. If it fails, the run ends with that exception."""

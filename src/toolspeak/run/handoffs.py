@@ -60,6 +60,7 @@ class Handoff:
             tool_budget=None if agent.code else agent.tool_budget,
             search_tools=name_search_tools(toolbox),
             escalation=agent.escalation,
+            provenance=agent.provenance,
         )
 
 

@@ -26,7 +26,7 @@ from toolspeak.models.model import (
 )
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, Deps, Summarizer
+from toolspeak.run.approvals import Approver, Deps, Summarizer, build_answer
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.schema_function import NOTE_ATTRIBUTE
@@ -34,6 +34,7 @@ from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import (
     AUTO,
+    Allow,
     ApprovalGiven,
     ApprovalNeeded,
     Compacted,
@@ -42,6 +43,7 @@ from toolspeak.values.events import (
     Fact,
     HandedOver,
     NestedFact,
+    Provenance,
     RunStarted,
     ToolChoice,
     Usage,
@@ -93,6 +95,7 @@ class PlainOptions(TypedDict, Generic[Deps], total=False):
     code: bool | SandboxLimits
     tracer: TracerOption
     settings: "Settings | None"
+    provenance: Provenance
 
 
 class AgentOptions(PlainOptions[Deps], total=False):
@@ -405,7 +408,7 @@ def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
     return started
 
 
-def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) -> list[Fact]:
+def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str | Allow]) -> list[Fact]:
     """Turn the answers of the user into facts, one for each call that waits for an approval."""
     waiting: dict[str, tuple[str, ...]] = {}  # the path to each call's run, by the id in the outermost run
     for fact in facts:
@@ -420,14 +423,14 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
-        if not isinstance(cast("object", answer), bool | str):
+        if not isinstance(cast("object", answer), bool | str | Allow):
             raise UsageError(
-                f"approvals: {call_id!r} is {_describe(answer)}; the answer is True, False, or a text that says why not"
+                f"approvals: {call_id!r} is {_describe(answer)}; the answer is True, False, or a text that says why "
+                "not, or Allow(remember=True)"
             )
-        reason = answer if isinstance(answer, str) else ""
         path = waiting[call_id]
         own_id = call_id.removeprefix(join_ids(path, "")) if path else call_id
-        given = ApprovalGiven(call_id=own_id, approved=answer is True, reason=reason)
+        given = build_answer(own_id, answer)
         answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
 
@@ -441,6 +444,13 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
         )
     check_callback(options.get("record"), "record", "each fact")
     check_callback(options.get("approve"), "approve", "a call")
+
+
+def check_provenance(choice: Provenance) -> Provenance:
+    """Return what happens to calls with values that nobody explains who may."""
+    if choice not in ("ask", "refuse", "off"):
+        raise UsageError(f"provenance is 'ask', 'refuse' or 'off', not {choice!r}")
+    return choice
 
 
 def check_tool_error_choice(choice: ToolErrorChoice | None, model: Model) -> ToolErrorChoice:

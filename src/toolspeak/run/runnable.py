@@ -23,7 +23,7 @@ from toolspeak.run.model_lookup import Models
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Context, Toolbox
-from toolspeak.values.events import Compacted, Escalation, Fact, HandedOver, RunStarted
+from toolspeak.values.events import Allow, Compacted, Escalation, Fact, HandedOver, Provenance, RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
@@ -79,7 +79,8 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
     """The options with which a run is resumed. Its tool choice is among its facts, and so are its limits.
 
     Attributes:
-        approvals: For each call that waits, by its id: True, False, or a text that says why not.
+        approvals: For each call that waits, by its id: True, False, a text that says why not, or `Allow(remember=True)`
+            to allow its values in doubt for the rest of the conversation.
         deps: What tools get in their `Context`, instead of the agent's own.
         record: Called with each new fact before the run acts on it.
         limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
@@ -90,7 +91,7 @@ class ResumeOptions(TypedDict, Generic[Deps], total=False):
         data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
     """
 
-    approvals: Mapping[str, bool | str] | None
+    approvals: Mapping[str, bool | str | Allow] | None
     deps: Deps | None
     record: Recorder | None
     limits: Limits | None
@@ -134,6 +135,8 @@ class RunSetup(TypedDict, total=False):
         outer: The call of another run that this run is a part of.
         earlier: The start of the run before this one in a conversation, which keeps its dialect.
         durability: What makes the run durable.
+        exposed: Whether a model whose words the prompt holds was shown a result that is declared as foreign.
+        background: Messages that explain values, beside those of the run.
     """
 
     output: Any
@@ -143,6 +146,8 @@ class RunSetup(TypedDict, total=False):
     outer: OuterCall
     earlier: RunStarted | None
     durability: Durability | None
+    exposed: bool
+    background: tuple[Message, ...]
 
 
 if TYPE_CHECKING:
@@ -398,6 +403,7 @@ class BaseAgent(Runnable[T_co, Deps]):
     deps: Any
     tool_timeout: float | None
     tool_budget: int | None
+    provenance: Provenance
     escalation: Escalation | None
     code: bool | SandboxLimits
     _tools: AgentTools

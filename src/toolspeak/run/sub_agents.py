@@ -85,7 +85,10 @@ def build_agent_tool(
     _copy_signature(write, ask, None if own_context else _find_context_type(agent))
     setattr(ask, AGENT_ATTRIBUTE, agent)
     ask.__annotations__["return"] = str if agent.output is None else agent.output
-    return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
+    # The calls of the inner run are looked at themselves.
+    return Tool(
+        ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout, decisive=False
+    )
 
 
 def _find_context_type(agent: BaseAgent[Any]) -> Any:

@@ -47,7 +47,7 @@ UNASKED_KEYS = ("autoApprove", "alwaysAllow")
 
 _KNOWN_KEYS = (
     *"command args env cwd url httpUrl serverUrl type transport headers disabled enabled oauth".split(),
-    *("approve", *UNASKED_KEYS, "trustHints", "instructions", "resources", "prompts", "required"),
+    *("approve", *UNASKED_KEYS, "trustHints", "result", "instructions", "resources", "prompts", "required"),
 )
 _FOREIGN_KEYS = ("auth", "transportType")
 """Keys of other clients that only look like one of ours."""

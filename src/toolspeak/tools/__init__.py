@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from toolspeak.tools.context import Context, Happened
 from toolspeak.tools.function_tool import Tool, as_tool, tool
 from toolspeak.tools.results import output_text, output_value
+from toolspeak.tools.signature import Decisive, Free
 from toolspeak.tools.toolbox import Skipped, Toolbox
 from toolspeak.values.package import export_lazily
 
@@ -31,6 +32,8 @@ else:
 
 __all__ = [
     "Context",
+    "Decisive",
+    "Free",
     "Happened",
     "Skipped",
     "Tool",

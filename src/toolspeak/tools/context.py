@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from toolspeak.values.errors import ToolError, UsageError
+from toolspeak.values.events import Doubt
 
 Deps = TypeVar("Deps")
 
@@ -78,6 +79,8 @@ class Context(Generic[Deps]):
             `deps` it is plain data, which is stored with a durable run.
         on_progress: Gets what `report_progress` reports; None if nobody wants to know.
         on_wait: Gets what `sleep` and `wait_for` wait for; None if the run is not durable.
+        doubts: For a function that decides about a call: the values of the call that neither the user nor the program
+            nor its own data said (`Agent(provenance=…)`).
 
     Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
@@ -92,6 +95,7 @@ class Context(Generic[Deps]):
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
     on_wait: WaitCallback | None = field(default=None, repr=False, compare=False)
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def idempotency_key(self) -> str:

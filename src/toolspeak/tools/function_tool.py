@@ -2,12 +2,13 @@
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Literal,
     NamedTuple,
     ParamSpec,
     TypeAlias,
@@ -23,7 +24,7 @@ from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
 from toolspeak.tools.schema import TypeInfo, UnusableType, build_parameter_schema, drop_enum_names, merge_definitions
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
-from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
+from toolspeak.tools.signature import NO_DEFAULT, Decisive, Free, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
 from toolspeak.values.origin import Origin
@@ -54,7 +55,8 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     max_output: int | None
     raw: str | None
-    own_results: bool
+    result: Literal["own", "foreign"] | None
+    decisive: bool | Sequence[str] | None
     reconcile: Reconciler | None
 
 
@@ -118,7 +120,7 @@ class Tool(Generic[P, R]):
                 "sequential": base.sequential,
                 "timeout": base.timeout,
                 "max_output": base.max_output,
-                "own_results": base.own_results,
+                "result": base.result or None,
             }
         )
         chosen: ToolOptions = {**inherited, **options}
@@ -130,6 +132,8 @@ class Tool(Generic[P, R]):
             raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
+        if (result := chosen.get("result")) not in (None, "own", "foreign"):
+            raise UsageError(f"result is 'own', 'foreign' or None, not {result!r}")
         if "approve" in options:
             approve = options["approve"]
             if not isinstance(cast("object", approve), bool) and not callable(approve):
@@ -153,6 +157,11 @@ class Tool(Generic[P, R]):
             # A docstring is a part of the program. A text that is passed may have come from anywhere.
             documented_origin = Origin.PROGRAM if given is None else given.origin
             origin = documented_origin if description is None else Origin.FOREIGN_DESCRIPTION
+        decisive, free = base and base.decisive, base.free if base else ()
+        if base is None or "decisive" in options or "effect" in options:
+            keys = {} if given is None else {key: key for key in given.parameters["properties"]}
+            chosen_names = options.get("decisive")
+            decisive, free = _weigh_parameters(signature, keys, effect, chosen_names, (decisive, free))
         documented = read_docstring(signature.docstring)
         self.function = function
         self.is_async = signature.is_async
@@ -177,7 +186,9 @@ class Tool(Generic[P, R]):
                 max_output=max_output,
                 raw=raw,
                 origin=origin,
-                own_results=chosen.get("own_results", False),
+                result=chosen.get("result") or "",
+                decisive=decisive,
+                free=free,
                 reconcile=self.reconciler is not None,
             )
         except ValueError as error:  # `raw` names a parameter that cannot take a raw text
@@ -243,6 +254,35 @@ class Tool(Generic[P, R]):
         elif place is not None:
             kwargs[place] = Context(deps=None) if context is None else context
         return Bound(tuple(args), kwargs)
+
+
+Weights: TypeAlias = tuple[tuple[str, ...] | None, tuple[str, ...]]
+"""The decisive parameters of a tool, None if nothing is said of them, and those that are marked as free."""
+
+
+def _weigh_parameters(
+    signature: Signature,
+    names: Mapping[str, str],
+    effect: Effect,
+    chosen: bool | Sequence[str] | None,
+    known: Weights,
+) -> Weights:
+    """Return the decisive and the free parameters; `names` are those of a schema, and `known` what was said before."""
+    keys = {**names, **{each.name: each.key for each in signature.parameters}}
+    free = tuple(each.key for each in signature.parameters if each.weight is Free) or known[1]
+    if isinstance(chosen, bool):
+        return tuple(key for key in keys.values() if chosen and key not in free), free
+    if chosen is not None:
+        if isinstance(chosen, str) or not all(isinstance(each, str) for each in cast("Sequence[object]", chosen)):
+            raise UsageError(f"{signature.name}: decisive is True, False or a list of parameters, not {chosen!r}")
+        if unknown := [name for name in chosen if name not in keys]:
+            known_names = ", ".join(keys) or "none"
+            raise UsageError(f"{signature.name}: decisive names {unknown[0]!r}; the parameters are: {known_names}")
+        return tuple(keys[name] for name in chosen), free
+    if any(each.weight is Decisive for each in signature.parameters):
+        needed = {Decisive} if effect == "read" else {Decisive, None}
+        return tuple(each.key for each in signature.parameters if each.weight in needed), free
+    return known[0], free
 
 
 def _build_checker(signature: Signature, documented: Mapping[str, str]) -> Checker:
@@ -325,8 +365,13 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
-        own_results: The results are your own data, which no stranger writes, such as a list of your rooms.
-            A call that stands in such a result does not count as quoted.
+        result: Whose words the results are. `"own"`: your own data, which no stranger writes, such as a list of your
+            rooms; a call that stands in such a result does not count as quoted. `"foreign"`: anybody may have written
+            them, such as a page or a mail; from then on decisive values must be explained (`Agent(provenance=…)`).
+        decisive: The parameters that say whom, what, how much or where to; True for all, False for none. By default all
+            parameters of a tool with an effect are decisive but those marked `Annotated[…, Free]`, and those of a tool
+            that reads are not. With this, or with `Annotated[…, Decisive]`, values must also be explained after a
+            result of a tool that does not say whose words its results are.
         reconcile: With `effect="once"`: a function of the call (and of its `Context`, if it has a second parameter)
             that is asked after a crash whether the call has taken effect. It returns `Happened(output)`, False if the
             call has not, so that it is made now, or None if nobody knows, which the model is told.

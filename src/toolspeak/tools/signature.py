@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -27,6 +28,22 @@ COMPUTED_DEFAULT = object()
 """Stands for a default that a factory makes anew for each call, so that there is no value to show."""
 
 
+class Weight(Enum):
+    """Whether the value of a parameter must come from somebody who may say it: `Annotated[str, Decisive]`.
+
+    Attributes:
+        DECISIVE: It says whom, what, how much or where to: a recipient, an amount, a path, the id of what is deleted.
+        FREE: Any text may stand there: the text of a mail, a comment.
+    """
+
+    DECISIVE = "decisive"
+    FREE = "free"
+
+
+Decisive = Weight.DECISIVE
+Free = Weight.FREE
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter that the model fills.
@@ -39,6 +56,7 @@ class Parameter:
         default: The default, or `NO_DEFAULT`.
         make_default: Makes the value to pass when the model leaves the key out; None lets Python apply the default.
         is_positional_only: Whether the parameter can be passed by position only.
+        weight: `Decisive`, `Free` or None, as it is marked.
     """
 
     name: str
@@ -48,6 +66,7 @@ class Parameter:
     default: Any
     make_default: Callable[[], Any] | None
     is_positional_only: bool
+    weight: "Weight | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +215,7 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Para
     if hint is NO_DEFAULT:
         cure = "give the bound method (object.method)" if name in ("self", "cls") else f"write {name}: str, for example"
         raise UsageError(f"{label}: the parameter {name!r} has no type hint; {cure}")
-    annotation, description, field = _split_annotated(hint)
+    annotation, description, field, weight = _split_annotated(hint)
     default, make_default = parameter.default, None
     if _is_field(default):  # def f(x: int = Field(3, ge=1))
         field = default
@@ -210,9 +229,8 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Para
     is_positional_only = parameter.kind is parameter.POSITIONAL_ONLY
     if is_positional_only and make_default is None and default is not NO_DEFAULT:
         make_default = functools.partial(_return_value, default)
-    return Parameter(
-        name, key if isinstance(key, str) else name, annotation, description, default, make_default, is_positional_only
-    )
+    key = key if isinstance(key, str) else name
+    return Parameter(name, key, annotation, description, default, make_default, is_positional_only, weight)
 
 
 def _is_field(value: Any) -> "TypeGuard[FieldInfo]":
@@ -234,17 +252,22 @@ def _get_field_default(field: "FieldInfo") -> Any:
     return {} if field.default_factory is dict else COMPUTED_DEFAULT
 
 
-def _split_annotated(hint: Any) -> tuple[Any, str, "FieldInfo | None"]:
-    """Split a hint into the type, the description and pydantic's `Field`. Bare text in `Annotated` is a description."""
+def _split_annotated(hint: Any) -> "tuple[Any, str, FieldInfo | None, Weight | None]":
+    """Split a hint into the type, the description, pydantic's `Field` and the mark of a decisive or a free parameter.
+
+    Bare text in `Annotated` is a description.
+    """
     if isinstance(hint, type) or get_origin(hint) is not Annotated:
-        return hint, "", None
-    base, *metadata = get_args(hint)
+        return hint, "", None, None
+    base, *marked = get_args(hint)
+    weight = next((item for item in reversed(marked) if isinstance(item, Weight)), None)
+    metadata = [item for item in marked if not isinstance(item, Weight)]
     texts = [item if isinstance(item, str) else getattr(item, "documentation", None) for item in metadata]
     text = " ".join(item.strip() for item in texts if isinstance(item, str))
     rest = tuple(item for item in metadata if not isinstance(item, str) and not hasattr(item, "documentation"))
     field = next((item for item in reversed(rest) if _is_field(item)), None)
     plain = tuple(_keep_type_metadata(item) if _is_field(item) else item for item in rest)
-    return Annotated[base, *plain] if plain else base, text, field
+    return Annotated[base, *plain] if plain else base, text, field, weight
 
 
 def _keep_type_metadata(field: "FieldInfo") -> "FieldInfo":

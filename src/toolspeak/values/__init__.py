@@ -6,6 +6,7 @@ and `spec.py`: nearly everything else in the package is about these three.
 
     messages.py      messages and their parts, calls and their results
     origin.py        where a text came from
+    mentions.py      whether a value stands in a text, compared as people mean it
     pieces.py        what an endpoint sent, before it is read
     events.py        what the pieces mean: deltas, which are only shown, and facts, of which a run is the fold
     spec.py          a tool without its function; tool definitions read from JSON

@@ -25,7 +25,17 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import CallQuoted, Delta, Event, Fact, TurnStarted
+from toolspeak.values.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallQuoted,
+    Delta,
+    Event,
+    Fact,
+    HandedOver,
+    RunStarted,
+    TurnStarted,
+)
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, Text, ToolResult
 from toolspeak.values.origin import Origin
@@ -216,12 +226,23 @@ def _encode(value: Any) -> Any:
 
 _LEFT_OUT: dict[type[Any], tuple[tuple[str, Any], ...]] = {
     Text: (("origin", None), ("spans", [])),
-    Result: (("origin", None), ("output", None)),
+    Result: (("origin", None), ("output", None), ("allowed", [])),
     Limits: (("result_tokens", None),),
     TurnStarted: (("context", None),),
     ToolResult: (("reason", ""),),
-    ToolSpec: (("origin", "program"), ("spans", []), ("own_results", False), ("reconcile", False)),
+    ToolSpec: (
+        ("origin", "program"),
+        ("spans", []),
+        ("result", ""),
+        ("decisive", None),
+        ("free", []),
+        ("reconcile", False),
+    ),
     CallQuoted: (("origin", None),),
+    RunStarted: (("exposed", False),),
+    HandedOver: (("provenance", None),),
+    ApprovalNeeded: (("doubts", []),),
+    ApprovalGiven: (("remember", False),),
 }
 """Fields that are not written if they say nothing: such a line is as short as before there were these fields."""
 
@@ -401,6 +422,8 @@ def _record_decoder(cls: type[Any]) -> Decoder:
             raise _Unreadable(f"{cls.__name__} has no {', '.join(sorted(missing))}")
         if cls is Result:
             given = _complete_refusal(given)
+        if cls is ToolSpec and given.get("own_results") is True:  # as it was called once
+            given["result"] = "own"
         values: dict[str, Any] = {}
         for name, decoder in decoders.items():
             if name not in given:

@@ -25,9 +25,10 @@ anything. A call that a model wrote wrongly is not an exception but an event (`C
 not one but a stop reason.
 """
 
+from collections.abc import Mapping
 from typing import Any, Self
 
-from toolspeak.values.events import Fact, StopReason
+from toolspeak.values.events import Doubt, Fact, StopReason
 from toolspeak.values.frozen import ToolspeakError, UsageError
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.outcome import Outcome
@@ -167,14 +168,23 @@ class RunPaused(ToolspeakError):
     Attributes:
         calls: The calls that wait for a yes or a no.
         facts: The run so far. Saved and loaded, in another process too, it goes on with `agent.resume(facts, …)`.
+        doubts: The values of these calls that neither the user nor the program nor its own data said, by the id of the
+            call.
     """
 
     outcome: Outcome[Any] | None = None
 
-    def __init__(self, message: str, calls: tuple[ToolCall, ...] = (), facts: tuple[Fact, ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        calls: tuple[ToolCall, ...] = (),
+        facts: tuple[Fact, ...] = (),
+        doubts: Mapping[str, tuple[Doubt, ...]] | None = None,
+    ) -> None:
         super().__init__(message)
         self.calls = calls
         self.facts = facts
+        self.doubts = doubts or {}
 
 
 for _error in (

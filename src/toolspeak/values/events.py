@@ -164,6 +164,15 @@ class Escalation:
     models: tuple[str, ...]
 
 
+Provenance: TypeAlias = Literal["ask", "refuse", "off"]
+"""What happens to a call with a value that neither the user nor the program nor its own data explain.
+
+- `ask`: somebody is asked, with the reason (`Doubt`). Without anybody to ask, the run pauses.
+- `refuse`: the call is not run, and the model is told why.
+- `off`: the call runs.
+"""
+
+
 @frozen
 class RunStarted:
     """The run begins with these messages and options.
@@ -182,6 +191,9 @@ class RunStarted:
         guided: Whether a model that is lost is helped on its way (`Guided`). Not so in runs of older versions: a model
             that repeats itself is warned once, and then the run ends.
         escalation: When another model is asked for a message since the first one is lost; None for never.
+        provenance: What happens to calls with values that nobody explains who may. Not looked at in runs of older
+            versions.
+        exposed: Whether the model whose words the prompt holds was shown a result that is declared as foreign.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -201,6 +213,8 @@ class RunStarted:
     search_tools: tuple[str, ...] = ()
     guided: bool = False
     escalation: Escalation | None = None
+    provenance: Provenance = "off"
+    exposed: bool = False
 
 
 @frozen
@@ -424,6 +438,45 @@ class Guided:
 # Facts: tools
 
 
+MAX_SHOWN_CHARS = 200
+"""Characters of a value that a person is shown in a question."""
+
+UNSAID = "is nothing that you, the program or its own data said"
+
+
+@frozen
+class Doubt:
+    """A value of a call that neither the user nor the program nor its own data explain, after foreign text was shown.
+
+    Attributes:
+        parameter: The parameter, with the place in its value: `recipient`, `recipients[0]`, `order.amount`.
+        value: The value; of a long text the beginning, its length and its digest.
+        tool: The tool in whose result the value was found; "" if it was found in no result.
+        result_id: The id of the call that had this result; "" for other texts, such as an attachment.
+        around: The words around the value in the text in which it was found; "" if it was found nowhere, so that the
+            model may have put it together.
+    """
+
+    parameter: str
+    value: Json
+    tool: str = ""
+    result_id: str = ""
+    around: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The reason in words, such as `to "evil@x.org" is from the result of read_page: "…mail evil@x.org…"`."""
+        import json  # imported, as the next one, with the first doubt
+
+        from toolspeak.values.escaping import reveal
+
+        text = json.dumps(self.value, ensure_ascii=False)
+        shown = text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
+        place = f"the result of {self.tool}" if self.tool else "text that somebody else wrote"
+        reason = f"is from {place}: “{self.around}”" if self.around else UNSAID
+        return reveal(f"{self.parameter} {shown} {reason}", keeps_lines=False)
+
+
 @frozen
 class ApprovalNeeded:
     """A call may run only if somebody allows it. `ApprovalGiven` holds the answer.
@@ -431,15 +484,20 @@ class ApprovalNeeded:
     Attributes:
         call: The call.
         digest: In a durable run, what an answer is bound to: a digest of the tool, its schema and the arguments.
+        doubts: The values of the call that nobody explains who may.
     """
 
     kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
     digest: str = ""
+    doubts: tuple[Doubt, ...] = ()
 
 
 BY_RULE = "the tool's own rule"
 """Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
+
+BY_PROVENANCE = "provenance"
+"""Who answered for a call with a value in doubt where `provenance` is `refuse`."""
 
 
 @frozen
@@ -448,6 +506,7 @@ class ApprovalGiven:
 
     Attributes:
         by: Who answered, if that is known.
+        remember: Whether the values that were in doubt are allowed for the rest of the conversation.
     """
 
     kind: ClassVar[Literal["approval_given"]] = "approval_given"
@@ -455,6 +514,18 @@ class ApprovalGiven:
     approved: bool
     reason: str = ""
     by: str = ""
+    remember: bool = False
+
+
+@frozen
+class Allow:
+    """An answer to the question whether a call may run: yes.
+
+    Attributes:
+        remember: Whether the values that were in doubt are allowed for the rest of the conversation, too.
+    """
+
+    remember: bool = False
 
 
 @frozen
@@ -548,6 +619,7 @@ class HandedOver:
     tool_budget: int | None = None
     search_tools: tuple[str, ...] = ()
     escalation: Escalation | None = None
+    provenance: Provenance | None = None
 
 
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta | ToolProgress

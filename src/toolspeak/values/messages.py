@@ -145,11 +145,22 @@ class Call:
 
 
 @frozen
+class AllowedValue:
+    """A value that somebody has allowed for the rest of a conversation, as an argument of this tool and parameter."""
+
+    tool: str
+    parameter: str
+    value: Json
+
+
+@frozen
 class Result:
     """A result as the model sees it: of a long one, a part.
 
-    `reason` is that of the `ToolResult`. `origin` is that of all content which names no other; None for a foreign one.
+    `reason` is that of the `ToolResult`. `origin` is that of all content which names no other; None if the tool does
+    not say whose words its results are, so that anybody may have written them.
     `output` is the whole of a result of which the content is a part, for `recall`; it is never sent to a model.
+    `allowed` are values that somebody has allowed with the call; they are never sent to a model either.
     """
 
     kind: ClassVar[Literal["result"]] = "result"
@@ -160,6 +171,7 @@ class Result:
     reason: Refusal = ""
     origin: Origin | None = None
     output: Json = field(default=None, repr=False)
+    allowed: tuple[AllowedValue, ...] = ()
 
 
 @frozen

@@ -32,11 +32,13 @@ class Origin(StrEnum):
     Attributes:
         USER: The user.
         PROGRAM: The program: system prompts, templates, docstrings, and every sentence of toolspeak itself.
-        OWN_RESULT: A tool whose results are the user's or the program's own data (`ToolSpec.own_results`).
+        OWN_RESULT: A tool whose results are the user's or the program's own data (`ToolSpec.result`).
         MODEL: A model, as its answer or as what it wrote for another model.
         INFLUENCED_MODEL: A model that was shown something foreign, as what it wrote for another model.
         ATTACHMENT: A file that the user attached: given by the user, but not written as a request.
-        FOREIGN_RESULT: A tool whose results anybody may have written. This is the default for results.
+        FOREIGN_RESULT: A tool whose results anybody may have written. This is the default for results: one of which
+            nobody has said whose words it is (`Result.origin` is None) is foreign, too. But only one that says so is a
+            reason to ask where values come from (`loop/provenance.py`).
         FOREIGN_DESCRIPTION: The description or the schema of a tool that was not written with its function: that of an
             MCP server, of a client of the gateway, or a text that was passed as `description`.
     """

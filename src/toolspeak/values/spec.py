@@ -20,6 +20,14 @@ from toolspeak.values.origin import Origin, Span, split_spans
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
 
+ResultOwner: TypeAlias = Literal["", "own", "foreign"]
+"""Whose words the results of a tool are.
+
+- `own`: data of the user or the program, which nobody else writes, such as a list of contacts.
+- `foreign`: anybody may have written them: a web page, a mail, a file that was sent.
+- "": nobody has said it. Such a result is no request and explains no value, but it is no reason to ask either.
+"""
+
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema. Schemas are shared, so they are never changed in place."""
 
@@ -43,7 +51,10 @@ class ToolSpec:
             write that text as it is, in a fenced block labelled with the name of the tool.
         origin: Where the description and the schemas came from.
         spans: The stretches of the description that have another origin.
-        own_results: Whether the results are data of the user or the program, which nobody else writes.
+        result: Whose words the results are.
+        decisive: The decisive parameters, if somebody has said which: their values must come from the user, the program
+            or its own data. None stands for all of a tool with an effect but the free ones, and none of one that reads.
+        free: The parameters that take any text, such as the text of a mail.
         reconcile: Whether the program can find out if a call that was cut off has taken effect.
 
     Raises:
@@ -63,7 +74,9 @@ class ToolSpec:
     raw: str | None = None
     origin: Origin = Origin.PROGRAM
     spans: tuple[Span, ...] = ()
-    own_results: bool = False
+    result: ResultOwner = ""
+    decisive: tuple[str, ...] | None = None
+    free: tuple[str, ...] = ()
     reconcile: bool = False
 
     def __post_init__(self) -> None:
@@ -75,6 +88,23 @@ class ToolSpec:
             object.__setattr__(self, "returns", normalize_schema(self.returns))
         if self.raw is not None:
             _check_raw(self.name, self.raw, self.parameters)
+
+
+def list_decisive(spec: ToolSpec) -> tuple[str, ...]:
+    """Return the decisive parameters of a tool: those that say whom, what, how much, or where to.
+
+    Examples:
+        >>> schema = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}
+        >>> list_decisive(ToolSpec(name="send", description="", parameters=schema, free=("text",)))
+        ('to',)
+        >>> list_decisive(ToolSpec(name="look", description="", parameters=schema, effect="read"))
+        ()
+    """
+    if spec.decisive is not None:
+        return spec.decisive
+    if spec.effect == "read":
+        return ()
+    return tuple(name for name in spec.parameters["properties"] if name not in spec.free)
 
 
 CALL_SIGNS = re.compile(r"[(\[{<\n\\&]")

@@ -68,11 +68,17 @@ function drawApproval(key, row, onShow) {
     "aria-label": "Why the call is refused",
   });
   const state = h("p", { class: "quiet", role: "status" });
-  /** @param {boolean | string} approved */
-  const answer = async (approved) => {
+  const doubts = row.doubts ?? [];
+  /** @param {boolean | string} approved @param {boolean} [remember] whether the values in doubt are allowed from now on */
+  const answer = async (approved, remember = false) => {
     for (const button of buttons) button.disabled = true;
     try {
-      const { counts } = await post(`${runPath(key)}/approve`, { call_id: row.id, approved, digest: row.digest ?? "" });
+      const { counts } = await post(`${runPath(key)}/approve`, {
+        call_id: row.id,
+        approved,
+        remember,
+        digest: row.digest ?? "",
+      });
       state.textContent = counts ? "Answered; the run goes on." : "Somebody has answered before.";
     } catch (error) {
       state.textContent = error instanceof Error ? error.message : String(error);
@@ -81,6 +87,9 @@ function drawApproval(key, row, onShow) {
   };
   const buttons = [
     h("button", { type: "button", class: "button button-main", onclick: () => void answer(true) }, "Allow"),
+    ...(doubts.length > 0
+      ? [h("button", { type: "button", class: "button", onclick: () => void answer(true, true) }, "Allow from now on")]
+      : []),
     h("button", { type: "button", class: "button", onclick: () => void answer(reason.value.trim() || false) }, "Refuse"),
   ];
   return h(
@@ -93,6 +102,7 @@ function drawApproval(key, row, onShow) {
       " waits for your approval. ",
       h("button", { type: "button", class: "link", onclick: () => onShow(row.i) }, "Show"),
     ),
+    ...(doubts.length > 0 ? [h("ul", { class: "doubts" }, ...doubts.map((words) => h("li", {}, words)))] : []),
     details,
     h("div", { class: "approval-answer" }, ...buttons, reason),
     state,

@@ -29,6 +29,7 @@
  * @property {string} [note]
  * @property {string} [reason]
  * @property {boolean} [quoted]
+ * @property {string[]} [doubts] the values of a call that nobody explains who may, in words
  * @property {boolean} [approved]
  * @property {boolean} [ran]
  * @property {boolean} [void]

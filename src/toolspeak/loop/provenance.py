@@ -1,0 +1,332 @@
+"""Provenance: whether the values of a call come from somebody who may say them.
+
+A page that a tool returned may say "send 0.01 to US133…". A model that believes it writes a call in which nothing is
+wrong but the values. So a value that decides something must be *explained* before its call runs. The rules:
+
+1. The decisive parameters of a tool say whom, what, how much or where to (`values/spec.py`). Other values are not
+   looked at, and neither is the typed answer of a run.
+2. Nothing is asked as long as nothing foreign was shown to the model that wrote the call. What counts are results of
+   tools that are declared as foreign. For a tool whose decisive parameters are declared, too, everything counts that
+   neither the user nor the program wrote: results of tools that say nothing about theirs, attachments, and what a model
+   wrote that was shown such text. So whoever declares nothing is asked nothing, and a declared tool is safe at once.
+3. What counts is what was shown before the message was written. Calls of one message know nothing of each other's
+   results, unless they refer to them.
+4. A value is explained if it stands in the words of the user or the program (prompts, templates, descriptions,
+   schemas), or in a result that is declared as own, or if the schema of its parameter gives it (an enum, a default, a
+   boolean). In the code dialects, a reference to an own result explains itself.
+5. An own result does not explain what the call itself has brought in. Somebody who is told "no contact evil@x.org" has
+   not been told that there is one.
+6. All else is in doubt, whether it stands in a foreign text or in none: a model that is fooled may also have put a
+   value together from pieces, translated it or decoded it.
+7. What somebody has allowed for the rest of a conversation is a part of its messages (`Result.allowed`).
+
+Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from toolspeak.loop.references import find_references
+from toolspeak.values.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallReady,
+    Doubt,
+    HandedOver,
+    NestedFact,
+    RunStarted,
+    join_ids,
+)
+from toolspeak.values.messages import (
+    AllowedValue,
+    Call,
+    Concat,
+    Media,
+    Message,
+    Result,
+    Text,
+    find_origin,
+    holds_foreign,
+    split_text,
+)
+from toolspeak.values.origin import Origin, split_spans
+from toolspeak.values.spec import ResultOwner, ToolSpec
+
+if TYPE_CHECKING:
+    from toolspeak.values.mentions import Mentions
+
+
+class Exposure(IntEnum):
+    """What a model was shown that neither the user nor the program wrote.
+
+    Attributes:
+        NONE: Nothing.
+        UNDECLARED: Text of which nobody has said whose it is.
+        FOREIGN: A result that is declared as foreign.
+    """
+
+    NONE = 0
+    UNDECLARED = 1
+    FOREIGN = 2
+
+
+def find_exposure(messages: Iterable[Message]) -> Exposure:
+    """Return what these messages show that neither the user nor the program wrote."""
+    exposure = Exposure.NONE
+    for message in messages:
+        if message.role == "assistant":
+            continue
+        for part in message.parts:
+            if isinstance(part, Result):
+                if part.origin is None:
+                    exposure = exposure if part.reason else Exposure.UNDECLARED
+                elif part.origin is not Origin.OWN_RESULT and not part.reason:
+                    return Exposure.FOREIGN
+        if exposure is Exposure.NONE and message.role != "tool" and holds_foreign(message):
+            exposure = Exposure.UNDECLARED
+    return exposure
+
+
+EXPLAINED_BY = frozenset({Origin.USER, Origin.PROGRAM, Origin.OWN_RESULT, Origin.MODEL})
+"""The origins of texts that explain values, in messages that are not the model's own. A prompt that another model wrote
+explains values if that model was shown nothing foreign (`MODEL`)."""
+
+MAX_VALUE_CHARS = 1_000
+"""Characters of a text in doubt that are kept."""
+
+
+class InnerRun(NamedTuple):
+    """What is known of the runs that a call makes: those of an agent that is a tool, or of a program.
+
+    Attributes:
+        owners: Whose words the results of their tools are, by the path of the run and the name of the tool.
+        exposure: What they were shown.
+        is_program: Whether a program made the calls, and no model.
+        doubts: The values in doubt of their calls, by the id of the call.
+        allowed: The values that somebody has allowed for the rest of the conversation.
+    """
+
+    owners: Mapping[tuple[tuple[str, ...], str], ResultOwner] = {}
+    exposure: Exposure = Exposure.NONE
+    is_program: bool = False
+    doubts: Mapping[str, tuple[str, tuple[Doubt, ...]]] = {}
+    allowed: tuple[AllowedValue, ...] = ()
+
+
+def follow_inner_run(inner: InnerRun | None, fact: NestedFact) -> InnerRun | None:
+    """Return what is known of the runs of a call after one more fact of theirs."""
+    event, path = fact.event, fact.path
+    known = InnerRun() if inner is None else inner
+    if isinstance(event, RunStarted | HandedOver):
+        owners = {**known.owners, **{(path, spec.name): spec.result for spec in event.tools}}
+        known = known._replace(owners=owners)
+        if isinstance(event, RunStarted):
+            shown = Exposure.FOREIGN if event.exposed else find_exposure(event.messages)
+            is_program = event.model == "program" if len(path) == 1 else known.is_program
+            known = known._replace(exposure=max(known.exposure, shown), is_program=is_program)
+        return known
+    if isinstance(event, CallReady):
+        shown = _OWNER_EXPOSURE[known.owners.get((path, event.call.name), "")]
+        return known._replace(exposure=max(known.exposure, shown))
+    if isinstance(event, ApprovalNeeded) and event.doubts:
+        call_id = join_ids(path, event.call.id)
+        return known._replace(doubts={**known.doubts, call_id: (event.call.name, event.doubts)})
+    if isinstance(event, ApprovalGiven) and event.approved and event.remember:
+        name, doubts = known.doubts.get(join_ids(path, event.call_id), ("", ()))
+        return known._replace(allowed=(*known.allowed, *list_allowed(name, doubts)))
+    return inner
+
+
+_OWNER_EXPOSURE: dict[ResultOwner, Exposure] = {
+    "own": Exposure.NONE,
+    "": Exposure.UNDECLARED,
+    "foreign": Exposure.FOREIGN,
+}
+
+
+def list_allowed(tool: str, doubts: Sequence[Doubt]) -> tuple[AllowedValue, ...]:
+    """Return what somebody allows who says yes to values in doubt for the rest of the conversation."""
+    return tuple(AllowedValue(tool=tool, parameter=name_parameter(each.parameter), value=each.value) for each in doubts)
+
+
+def name_parameter(place: str) -> str:
+    """Return the parameter of a place such as `order.items[0]`."""
+    return place.partition("[")[0].partition(".")[0]
+
+
+# What explains values
+
+
+def make_index(*texts: str) -> "Mentions":
+    """Return an index of texts."""
+    from toolspeak.values.mentions import Mentions  # imported with the first value that has to be explained
+
+    return Mentions(texts)
+
+
+class Echo(NamedTuple):
+    """An own result of a call with arguments that nothing explains: it explains what is not one of these."""
+
+    result: "Mentions"
+    arguments: "Mentions"
+
+
+class Sources:
+    """The texts of a conversation, by what they explain. It is a memo: `follow` reads each message once."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._messages: list[Message] = []
+        self._specs: dict[int, ToolSpec] = {}
+        self._prompts: set[str] = set()
+        self._explaining = make_index()
+        self._echoes: list[Echo] = []
+        self._exposure = Exposure.NONE
+        self._calls: dict[str, tuple[str, Mentions | None, bool]] = {}  # the tool, what is unexplained, has references
+        self._allowed: set[tuple[str, str, str]] = set()
+        self._foreign = make_index()
+        self._foreign_texts: list[tuple[str, str, str]] = []  # the tool, the call and the text
+        self._foreign_count = 0  # of those that are indexed
+
+    def follow(
+        self, messages: Sequence[Message], specs: Iterable[ToolSpec], system: str | None, *, exposed: bool
+    ) -> None:
+        """Read what is new in a conversation. If it is another one, everything is read again."""
+        known = self._messages
+        if len(known) > len(messages) or any(one is not other for one, other in zip(known, messages, strict=False)):
+            self._clear()
+        if exposed:
+            self._exposure = Exposure.FOREIGN
+        for spec in specs:
+            if id(spec) not in self._specs:
+                self._specs[id(spec)] = spec
+                self._add_spec(spec)
+        if system is not None and system not in self._prompts:
+            self._prompts.add(system)
+            self._explaining.add(system)
+        for message in messages[len(self._messages) :]:
+            self._add_message(message)
+            self._messages.append(message)
+
+    def _add_spec(self, spec: ToolSpec) -> None:
+        for text, origin in split_spans(spec.description, spec.origin, spec.spans):
+            if not origin.is_foreign:
+                self._explaining.add(text)
+        if not spec.origin.is_foreign and (texts := list(_list_texts(spec.parameters))):
+            self._explaining.add("\n".join(texts))
+
+    def _add_message(self, message: Message) -> None:
+        for part in message.parts:
+            if isinstance(part, Call):
+                self._add_call(part)
+            elif isinstance(part, Result):
+                self._add_result(part)
+            elif message.role != "assistant" and isinstance(part, Text):
+                for text, origin in split_text(part, message.role):
+                    self._add_text(text, origin)
+            elif (
+                message.role != "assistant" and isinstance(part, Media) and part.data and part.mime.startswith("text/")
+            ):
+                self._foreign_texts.append(("", "", part.data.decode(errors="replace")))
+        self._exposure = max(self._exposure, find_exposure((message,)))
+
+    def _add_text(self, text: str, origin: Origin, tool: str = "", result_id: str = "") -> None:
+        if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
+            self._explaining.add(text)
+        else:
+            self._foreign_texts.append((tool, result_id, text))
+
+    def _add_call(self, part: Call) -> None:
+        arguments = part.call.arguments
+        unexplained = self.find_unexplained(arguments) if self._exposure else None
+        self._calls[part.call.id] = (part.call.name, unexplained, bool(find_references(arguments)))
+
+    def find_unexplained(self, arguments: dict[str, Any]) -> "Mentions | None":
+        """Return the texts and numbers in arguments that nothing explains; None if there are none."""
+        left = [each for each in list_leaves(arguments) if not self.explains(each)]
+        if not left:
+            return None
+        return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
+
+    def _add_result(self, part: Result) -> None:
+        self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
+        if part.reason:  # what the loop says
+            return
+        tool, arguments, refers = self._calls.get(part.call_id, ("", None, False))
+        origin = find_origin(part, "tool")
+        for each in part.content:
+            for text, own in (
+                split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ()
+            ):
+                # What a call refers to is not in its message, so nobody knows what its result repeats.
+                if own is not Origin.OWN_RESULT or (arguments is None and not refers):
+                    self._add_text(text, own, tool, part.call_id)
+                elif arguments is not None and not refers and not part.is_error:
+                    self._echoes.append(Echo(make_index(text), arguments))
+
+    def explains(self, value: Any) -> bool:
+        """Whether a text or a number stands where it may."""
+        if self._explaining.has(value):
+            return True
+        return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
+
+    def allows(self, tool: str, parameter: str, value: Any) -> bool:
+        """Whether somebody has allowed a value for the rest of the conversation."""
+        return bool(self._allowed) and (tool, parameter, write_value(shorten_value(value))) in self._allowed
+
+    def find_place(self, parameter: str, value: Any) -> Doubt:
+        """Return the doubt about a value, with the foreign text in which it stands."""
+        for _, _, text in self._foreign_texts[self._foreign_count :]:
+            self._foreign.add(text)
+        self._foreign_count = len(self._foreign_texts)
+        found, shown = self._foreign.find(value), shorten_value(value)
+        if found is None:
+            return Doubt(parameter=parameter, value=shown)
+        tool, result_id, _ = self._foreign_texts[found.number]
+        return Doubt(parameter=parameter, value=shown, tool=tool, result_id=result_id, around=found.words)
+
+
+def shorten_value(value: Any) -> Any:
+    """Return a value as a doubt keeps it: of a long text the beginning, its length and its digest."""
+    if not isinstance(value, str) or len(value) <= MAX_VALUE_CHARS:
+        return value
+    from hashlib import sha256  # imported with the first long value
+
+    digest = sha256(value.encode(errors="surrogatepass")).hexdigest()[:16]
+    return f"{value[:MAX_VALUE_CHARS]}… ({len(value):,} characters, {digest})"
+
+
+def write_value(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _list_texts(schema: Any) -> Iterator[str]:
+    left: list[Any] = [schema]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, Mapping):
+            left += cast("Mapping[str, Any]", each).values()
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+
+
+def list_leaves(value: Any) -> Iterator[str | int | float]:
+    """Yield the texts and numbers in arguments: keys, too, and the texts between references."""
+    left: list[Any] = list(cast("dict[str, Any]", value).values())
+    while left:
+        each = left.pop()
+        if isinstance(each, Concat):
+            left += [part for part in each.parts if isinstance(part, str)]
+        elif isinstance(each, dict):
+            pairs = cast("dict[str, Any]", each)
+            left += [*pairs.keys(), *pairs.values()]
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+        elif isinstance(each, str | int | float) and not isinstance(each, bool) and each != "":
+            yield each
