@@ -13,10 +13,10 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt packages/toolspeak-trained/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
 	@touch $@
 
 demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
@@ -117,7 +117,7 @@ bench-full: setup ## the same with all peers and more repetitions
 # With files of yours it needs the source of toolspeak and no other package, otherwise pydantic too.
 adapter-data: OUT ?= training/out
 adapter-data: ## write what an adapter is trained on and measured with, to OUT; EPOCHS=4,5 takes some epochs, QUESTIONS=… MEASURE=… files of yours
-	PYTHONPATH=src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+	PYTHONPATH=src:packages/toolspeak-trained/src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
 	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
 	@echo 'then here: toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 
