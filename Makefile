@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz cut release test-lowest audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -98,6 +98,7 @@ check-code: setup
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/house.py
 	$(BIN)/python scripts/regexes.py
+	$(BIN)/python scripts/api.py check
 	$(BIN)/basedpyright
 
 check: setup ## format, lint, types, layers, size, docs, tests
@@ -125,6 +126,24 @@ fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
 	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/reading/test_quotes.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call or escaped" --hypothesis-profile fuzz --timeout 1800
 
+# A person with an account does the rest: `make cut VERSION=0.2.0`, `make release`, then push the tag.
+cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0; nothing is pushed
+	$(BIN)/python scripts/release.py cut $(VERSION)
+
+# What describes an environment is in an environment of its own, so that it describes no tools.
+.venv-release/.stamp: scripts/release-requirements.txt
+	$(PYTHON) -m venv --clear .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/release-requirements.txt
+	@touch $@
+
+release: setup .venv-release/.stamp ## build twice and compare, check, install the wheel in fresh Pythons, try it; print what to upload
+	$(BIN)/python scripts/release.py build dist $(if $(PYTHONS),--pythons $(PYTHONS))
+
+test-lowest: ## run the tests with the lowest versions of all dependencies (constraints-lowest.txt), in an environment of its own
+	$(PYTHON) -m venv --clear .venv-lowest
+	PIP_CONSTRAINT=constraints-lowest.txt .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check ./packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster]' -r scripts/lowest-requirements.txt
+	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) -m 'not slow and not browser'
+
 # Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.
 audit: ## look up known advisories for the pinned dependencies; fails where a pin could not be looked up
 	$(PYTHON) -m venv --clear .venv-audit
@@ -132,4 +151,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-release .venv-lowest dist .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site
