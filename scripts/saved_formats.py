@@ -91,11 +91,11 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def save_cassette(path: Path) -> None:
-    """Record one question to an endpoint."""
+    """Record one question to an endpoint, without tools: how those are shown may change from release to release."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         model = connect(ADDRESS.format(server.server_address[1]), dialect="json")
-        Agent(cassette(model, path, mode="record"), [look]).run("Say hello.")
+        Agent(cassette(model, path, mode="record")).run("Say hello.")
         server.shutdown()
 
 
