@@ -139,10 +139,13 @@ cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0;
 release: setup .venv-release/.stamp ## build twice and compare, check, install the wheel in fresh Pythons, try it; print what to upload
 	$(BIN)/python scripts/release.py build dist $(if $(PYTHONS),--pythons $(PYTHONS))
 
+# Tests of the gateway's clients and of the repository's own tools need packages with other versions. One test compares
+# the exact pattern that pydantic writes for a decimal, which is another one since 2.14.
+LOWEST_TESTS ?= tests/values tests/reading tests/dialects tests/turns tests/wire tests/loop tests/tools tests/run tests/models tests/execution tests/builtin tests/mcp tests/telemetry tests/durable tests/cli tests/settings tests/page tests/testing
 test-lowest: ## run the tests with the lowest versions of all dependencies (constraints-lowest.txt), in an environment of its own
 	$(PYTHON) -m venv --clear .venv-lowest
 	PIP_CONSTRAINT=constraints-lowest.txt .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check ./packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster]' -r scripts/lowest-requirements.txt
-	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) -m 'not slow and not browser'
+	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) -m 'not slow and not browser' --deselect 'tests/tools/test_function_shapes.py::test_a_model_is_shown_exactly_this_schema[takes_decimal_without_losing_a_digit]'
 
 # Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.
 audit: ## look up known advisories for the pinned dependencies; fails where a pin could not be looked up

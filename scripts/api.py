@@ -64,7 +64,9 @@ def _list_members(module: ModuleType) -> list[str]:
 
 def describe() -> str:
     """Return the public names as stubs, module by module."""
-    lines = ["# Written by scripts/api.py: the public names of the last release, which the next ones are compared with."]
+    lines = [
+        "# Written by scripts/api.py: the public names of the last release, which the next ones are compared with."
+    ]
     for module_name, names in find_public_names().items():
         module = importlib.import_module(module_name)
         lines += ["", f"{MODULE_MARK}{module_name}"]

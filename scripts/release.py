@@ -61,7 +61,7 @@ def read_version(root: Path = ROOT) -> str:
     """Return the version that the package says of itself."""
     found = re.search(r'^__version__ = "(.+)"$', (root / VERSION_FILE).read_text(encoding="utf-8"), re.M)
     if found is None:
-        raise ReleaseFault(f"{VERSION_FILE} has no line __version__ = \"…\"")
+        raise ReleaseFault(f'{VERSION_FILE} has no line __version__ = "…"')
     return found[1]
 
 
@@ -239,7 +239,10 @@ def find_python(version: str) -> str | None:
         candidates += [str(path / "bin" / "python") for path in sorted(root.glob(f"{version}.*"))]
     for each in filter(None, candidates):
         asked = subprocess.run(
-            [each, "-c", "import sys; print(*sys.version_info[:2], sep='.')"], capture_output=True, text=True, check=False
+            [each, "-c", "import sys; print(*sys.version_info[:2], sep='.')"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if asked.stdout.strip() == version:
             return each

@@ -42,8 +42,18 @@ PLANTED = {
         "toolspeak.Context.report_progress",
         "finished",
     ),
-    "a parameter that became required": ("seconds=0.0, *, minutes", "seconds, *, minutes", "toolspeak.Context.sleep", ""),
-    "an option of a run that is gone": ("model=..., approve=..., data", "model=..., data", "toolspeak.Agent.aresume", "approve"),
+    "a parameter that became required": (
+        "seconds=0.0, *, minutes",
+        "seconds, *, minutes",
+        "toolspeak.Context.sleep",
+        "",
+    ),
+    "an option of a run that is gone": (
+        "model=..., approve=..., data",
+        "model=..., data",
+        "toolspeak.Agent.aresume",
+        "approve",
+    ),
     "a field of a value that is gone": ("turns=10, calls=None", "calls=None", "toolspeak.Limits.__init__", "turns"),
     "a default that changed": ("turns=10, ", "turns=11, ", "toolspeak.Limits.__init__", "turns"),
     "an error that is caught no more": (

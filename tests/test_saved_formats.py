@@ -21,7 +21,15 @@ from toolspeak.values.messages import Media
 
 ROOT = Path(__file__).parent.parent
 RELEASES = sorted(path for path in (ROOT / "tests" / "saved").iterdir() if path.is_dir())
-KINDS = {"paused-run.jsonl", "run.jsonl", "messages.jsonl", "chat.jsonl", "cassette.jsonl", "log.sqlite", "store.sqlite"}
+KINDS = {
+    "paused-run.jsonl",
+    "run.jsonl",
+    "messages.jsonl",
+    "chat.jsonl",
+    "cassette.jsonl",
+    "log.sqlite",
+    "store.sqlite",
+}
 WAIT_SECONDS = 60
 ANSWER = "Order 7 is refunded."
 

@@ -18,7 +18,14 @@ import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
-from toolspeak.models.adapters import BUILT_IN, QWEN_CODER_CALLS, Adapter, check_adapter, find_adapter, find_trained_file
+from toolspeak.models.adapters import (
+    BUILT_IN,
+    QWEN_CODER_CALLS,
+    Adapter,
+    check_adapter,
+    find_adapter,
+    find_trained_file,
+)
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
 from toolspeak.models.local import ServerOptions, get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers

@@ -264,7 +264,9 @@ def examine(name: str | None, settings: Settings, *, offline: bool) -> DoctorRep
         offline: Whether to leave the network alone.
     """
     findings = [
-        Finding("toolspeak", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"),
+        Finding(
+            "toolspeak", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"
+        ),
         *examine_packages(metadata.requires("toolspeak") or [], _find_version),
         *_examine_settings(settings),
         *examine_model(name or settings.model, settings, offline=offline),
@@ -313,7 +315,9 @@ def examine_packages(required: Sequence[str], find_version: Callable[[str], str 
     for extra, missing in lacking.items():
         if missing:
             purpose = EXTRA_PURPOSES.get(extra, extra)
-            yield Finding(extra, "note", f"for {purpose}: needs {', '.join(missing)}", f"pip install 'toolspeak[{extra}]'")
+            yield Finding(
+                extra, "note", f"for {purpose}: needs {', '.join(missing)}", f"pip install 'toolspeak[{extra}]'"
+            )
 
 
 def _read_numbers(version: str) -> tuple[int, ...]:
@@ -364,7 +368,9 @@ def _examine_endpoint(model: HttpModel, *, offline: bool) -> Iterator[Finding]:
         variable = endpoint.key_variable or "the variable of its key"
         yield Finding("model", "fault", f"{model.name} at {address} needs a key", f"set {variable} to your key")
         return
-    key = f"key in {endpoint.key_variable}" if endpoint.key and endpoint.key_variable else "a key" if endpoint.key else ""
+    key = (
+        f"key in {endpoint.key_variable}" if endpoint.key and endpoint.key_variable else "a key" if endpoint.key else ""
+    )
     yield Finding("model", "ok", f"{model.name} at {address}" + (f", {key}" if key else ", no key"))
     if offline:
         yield Finding("endpoint", "note", "not asked", "leave out --offline")
