@@ -2,92 +2,13 @@
 
 # module toolspeak
 class Agent:
-    def __init__(
-        self,
-        model=None,
-        tools=(),
-        *,
-        output=None,
-        dialect="auto",
-        system=None,
-        choose_tools=None,
-        tool_choice="auto",
-        parallel_tool_calls=True,
-        limits=...,
-        sampling=...,
-        approve=None,
-        summarize=None,
-        deps=None,
-        tool_timeout=300.0,
-        on_tool_error=None,
-        tool_budget=None,
-        escalate=(),
-        code=False,
-        tracer=None,
-        settings=None,
-    ): ...
-    async def aresume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    async def arun(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def as_handoff(self, name, description="", *, approve=False): ...
-    def as_tool(self, name, description="", *, prompt=None, effect="idempotent", approve=False, timeout=3600.0): ...
-    def astream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def astream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    def __init__(self, model=None, tools=(), *, output=None, dialect='auto', system=None, choose_tools=None, tool_choice='auto', parallel_tool_calls=True, limits=..., sampling=..., approve=None, summarize=None, deps=None, tool_timeout=300.0, on_tool_error=None, tool_budget=None, escalate=(), code=False, tracer=None, settings=None): ...
+    async def aresume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    async def arun(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def as_handoff(self, name, description='', *, approve=False): ...
+    def as_tool(self, name, description='', *, prompt=None, effect='idempotent', approve=False, timeout=3600.0): ...
+    def astream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def astream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
     async def build_speaker(self, context, run, handed=None): ...
     def chat(self, messages=(), *, compacted=None): ...
     async def choose_dialect(self): ...
@@ -103,146 +24,21 @@ class Agent:
     model: object
     models: object
     output: object
-    def override(
-        self,
-        *,
-        dialect=...,
-        system=...,
-        choose_tools=...,
-        tool_choice=...,
-        parallel_tool_calls=...,
-        limits=...,
-        sampling=...,
-        approve=...,
-        summarize=...,
-        tool_timeout=...,
-        on_tool_error=...,
-        tool_budget=...,
-        escalate=...,
-        code=...,
-        tracer=...,
-        settings=...,
-        deps=...,
-        model=...,
-        tools=...,
-    ): ...
+    def override(self, *, dialect=..., system=..., choose_tools=..., tool_choice=..., parallel_tool_calls=..., limits=..., sampling=..., approve=..., summarize=..., tool_timeout=..., on_tool_error=..., tool_budget=..., escalate=..., code=..., tracer=..., settings=..., deps=..., model=..., tools=...): ...
     own_tools: object
     parallel_tool_calls: object
-    def prepare(
-        self,
-        prompt,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def prepare_resume(
-        self,
-        facts,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def replace(
-        self,
-        *,
-        dialect=...,
-        system=...,
-        choose_tools=...,
-        tool_choice=...,
-        parallel_tool_calls=...,
-        limits=...,
-        sampling=...,
-        approve=...,
-        summarize=...,
-        tool_timeout=...,
-        on_tool_error=...,
-        tool_budget=...,
-        escalate=...,
-        code=...,
-        tracer=...,
-        settings=...,
-        deps=...,
-        model=...,
-        tools=...,
-    ): ...
-    def resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def run(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def stream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def stream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    def prepare(self, prompt, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def prepare_resume(self, facts, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def replace(self, *, dialect=..., system=..., choose_tools=..., tool_choice=..., parallel_tool_calls=..., limits=..., sampling=..., approve=..., summarize=..., tool_timeout=..., on_tool_error=..., tool_budget=..., escalate=..., code=..., tracer=..., settings=..., deps=..., model=..., tools=...): ...
+    def resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    def run(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def stream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def stream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
     system: object
     tool_budget: object
     tool_choice: object
     tool_timeout: object
     toolbox: object
-
 class AsyncStream:
     def __init__(self, run): ...
     async def aclose(self): ...
@@ -250,25 +46,14 @@ class AsyncStream:
     outcome: object
     partial: object
     def partials(self): ...
-
 class Chain:
-    def __init__(self, prompt=""): ...
+    def __init__(self, prompt=''): ...
     @classmethod
     def agent(cls, prompt, model=None): ...
     async def arun(self, **values): ...
     def astream(self, **values): ...
     def graph(self): ...
-    def llm(
-        self,
-        model=None,
-        *,
-        tool_choice="auto",
-        dialect="auto",
-        parallel_tool_calls=True,
-        output=None,
-        approve=None,
-        sampling=...,
-    ): ...
+    def llm(self, model=None, *, tool_choice='auto', dialect='auto', parallel_tool_calls=True, output=None, approve=None, sampling=...): ...
     def prompt(self, template): ...
     def run(self, **values): ...
     def stream(self, **values): ...
@@ -279,203 +64,47 @@ class Chain:
     def with_max_iterations(self, turns): ...
     def with_model(self, model): ...
     def with_tools(self, tools): ...
-
 class Chat:
     def __init__(self, agent, messages=(), compacted=None): ...
-    async def aresume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    async def arun(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def astream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def astream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    async def aresume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    async def arun(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def astream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def astream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
     @staticmethod
     def load(agent, saved): ...
-    def prepare(
-        self,
-        prompt,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def prepare_resume(
-        self,
-        facts,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def run(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    def prepare(self, prompt, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def prepare_resume(self, facts, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    def run(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
     def save(self, path=None): ...
-    def stream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def stream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-
+    def stream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def stream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
 class Context:
-    def __init__(self, *, deps, run_id="", call_id="", turn=0, data=..., on_progress=None, on_wait=None): ...
+    def __init__(self, *, deps, run_id='', call_id='', turn=0, data=..., on_progress=None, on_wait=None): ...
     call_id: object
     data: object
     deps: object
     idempotency_key: object
     on_progress: object
     on_wait: object
-    def report_progress(self, done, total=None, text=""): ...
+    def report_progress(self, done, total=None, text=''): ...
     run_id: object
     async def sleep(self, seconds=0.0, *, minutes=0.0, hours=0.0, days=0.0): ...
     turn: object
     async def wait_for(self, signal, timeout=None): ...
-
 class EndpointDown(ProviderError, ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 Event: object
-
 class Happened:
     def __init__(self, output=None): ...
     output: object
-
 class InvalidArguments(ToolError, ToolspeakError, Exception):
     def __init__(self, tool, problems): ...
     outcome: object
-
 class Limits:
-    def __init__(
-        self,
-        *,
-        turns=10,
-        calls=None,
-        tokens=None,
-        seconds=None,
-        repeats=3,
-        concurrent=8,
-        cost=None,
-        depth=3,
-        context=None,
-        result_tokens=None,
-    ): ...
+    def __init__(self, *, turns=10, calls=None, tokens=None, seconds=None, repeats=3, concurrent=8, cost=None, depth=3, context=None, result_tokens=None): ...
     calls: object
     concurrent: object
     context: object
@@ -486,7 +115,6 @@ class Limits:
     seconds: object
     tokens: object
     turns: object
-
 class Media:
     def __init__(self, *, mime, data=None, url=None, extra=None, name=None): ...
     data: object
@@ -495,7 +123,6 @@ class Media:
     mime: object
     name: object
     url: object
-
 class Message:
     def __init__(self, *, role, parts, raw=None): ...
     calls: object
@@ -504,34 +131,16 @@ class Message:
     raw: object
     role: object
     text: object
-
 class Model:
     def ask(self, request): ...
     dialect: object
     name: object
-
 class ModelError(ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class Outcome:
-    def __init__(
-        self,
-        *,
-        text,
-        calls,
-        messages,
-        facts,
-        usage,
-        stop_reason,
-        detail,
-        output,
-        cost=None,
-        agent="",
-        run_id="",
-        compacted=None,
-    ): ...
+    def __init__(self, *, text, calls, messages, facts, usage, stop_reason, detail, output, cost=None, agent='', run_id='', compacted=None): ...
     agent: object
     calls: object
     compacted: object
@@ -547,47 +156,31 @@ class Outcome:
     stop_reason: object
     text: object
     usage: object
-
 class OutputMissing(ToolspeakError, Exception):
     def __init__(self, outcome): ...
     outcome: object
     stop_reason: object
-
 class ProviderError(ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class RateLimited(ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class ReplayMiss(UsageError, ToolspeakError, Exception):
     outcome: object
-
 class RetryPolicy:
-    def __init__(
-        self,
-        *,
-        connect_timeout=10.0,
-        read_timeout=300.0,
-        total_timeout=1800.0,
-        attempts=4,
-        first_wait=0.5,
-        max_wait=60.0,
-    ): ...
+    def __init__(self, *, connect_timeout=10.0, read_timeout=300.0, total_timeout=1800.0, attempts=4, first_wait=0.5, max_wait=60.0): ...
     attempts: object
     connect_timeout: object
     first_wait: object
     max_wait: object
     read_timeout: object
     total_timeout: object
-
 class RunPaused(ToolspeakError, Exception):
     def __init__(self, message, calls=(), facts=()): ...
     outcome: object
-
 class Sampling:
     def __init__(self, *, max_tokens=None, temperature=None, top_p=None, seed=None, stop=(), extra=None): ...
     extra: object
@@ -596,7 +189,6 @@ class Sampling:
     stop: object
     temperature: object
     top_p: object
-
 class Stream:
     def __init__(self, run): ...
     def cancel(self): ...
@@ -604,28 +196,12 @@ class Stream:
     outcome: object
     partial: object
     def partials(self): ...
-
 class StreamInterrupted(ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class Tool:
-    def __init__(
-        self,
-        function,
-        *,
-        name=...,
-        description=...,
-        effect=...,
-        approve=...,
-        sequential=...,
-        timeout=...,
-        max_output=...,
-        raw=...,
-        own_results=...,
-        reconcile=...,
-    ): ...
+    def __init__(self, function, *, name=..., description=..., effect=..., approve=..., sequential=..., timeout=..., max_output=..., raw=..., own_results=..., reconcile=...): ...
     approval_rule: object
     def bind(self, arguments, context=None): ...
     def complete(self, arguments): ...
@@ -638,49 +214,27 @@ class Tool:
     spec: object
     takes_context: object
     def validate(self, arguments): ...
-
 class ToolCall:
     def __init__(self, *, id, name, arguments): ...
     arguments: object
     id: object
     name: object
-
 class ToolChoice:
-    def __init__(self, *, mode="auto", names=()): ...
+    def __init__(self, *, mode='auto', names=()): ...
     mode: object
     names: object
-
 class ToolError(ToolspeakError, Exception):
     outcome: object
-
 class ToolResult:
-    def __init__(self, *, call_id, output=None, error=None, ran=True, media=(), reason=""): ...
+    def __init__(self, *, call_id, output=None, error=None, ran=True, media=(), reason=''): ...
     call_id: object
     error: object
     media: object
     output: object
     ran: object
     reason: object
-
 class ToolSpec:
-    def __init__(
-        self,
-        *,
-        name,
-        description,
-        parameters,
-        returns=None,
-        effect="once",
-        approve=False,
-        sequential=False,
-        timeout=None,
-        max_output=None,
-        raw=None,
-        origin=...,
-        spans=(),
-        own_results=False,
-        reconcile=False,
-    ): ...
+    def __init__(self, *, name, description, parameters, returns=None, effect='once', approve=False, sequential=False, timeout=None, max_output=None, raw=None, origin=..., spans=(), own_results=False, reconcile=False): ...
     approve: object
     description: object
     effect: object
@@ -695,52 +249,32 @@ class ToolSpec:
     sequential: object
     spans: object
     timeout: object
-
 class Toolbox:
     def __init__(self, tools=(), *, skipped=()): ...
     names: object
     specs: object
-
 class ToolspeakError(Exception):
     outcome: object
-
 class UsageError(ToolspeakError, Exception):
     outcome: object
-
 def connect(name, *, at=None, api=None, key=None, headers=None, dialect=None, retry=None, extra=None, cost=None): ...
 def discover(target): ...
 def file(source, *, name=None, mime=None): ...
 def image(source, *, mime=None): ...
-
 previous: object
-
 def system(text): ...
-def tool(
-    function=None,
-    /,
-    *,
-    name=...,
-    description=...,
-    effect=...,
-    approve=...,
-    sequential=...,
-    timeout=...,
-    max_output=...,
-    raw=...,
-    own_results=...,
-    reconcile=...,
-): ...
+def tool(function=None, /, *, name=..., description=..., effect=..., approve=..., sequential=..., timeout=..., max_output=..., raw=..., own_results=..., reconcile=...): ...
 def user(text, *attachments): ...
 
 # module toolspeak.builtin.files
 class FileTools(Toolbox):
-    def __init__(self, root=".", *, approve=True, read_only=False): ...
+    def __init__(self, root='.', *, approve=True, read_only=False): ...
     names: object
     specs: object
 
 # module toolspeak.builtin.python
 class PythonTool(Tool):
-    def __init__(self, *, mode="auto", limits=None, unsafe_local=False, name="run_python", approve=False): ...
+    def __init__(self, *, mode='auto', limits=None, unsafe_local=False, name='run_python', approve=False): ...
     approval_rule: object
     def bind(self, arguments, context=None): ...
     def complete(self, arguments): ...
@@ -756,7 +290,7 @@ class PythonTool(Tool):
 
 # module toolspeak.builtin.shell
 class ShellTool(Tool):
-    def __init__(self, root=".", *, seconds=60.0, output=20000, env=None, keep=(), approve=True): ...
+    def __init__(self, root='.', *, seconds=60.0, output=20000, env=None, keep=(), approve=True): ...
     approval_rule: object
     def bind(self, arguments, context=None): ...
     def complete(self, arguments): ...
@@ -775,43 +309,24 @@ class Constraint:
     def __init__(self, *, json_schema=None, grammar=None): ...
     grammar: object
     json_schema: object
-
 class Dialect:
     in_text: object
     name: object
-    def parser(self, specs, *, prefix="call"): ...
+    def parser(self, specs, *, prefix='call'): ...
     def render(self, specs, history, *, choice=..., parallel=True): ...
-
 class Explanation:
     def __init__(self, *, text, spans, content): ...
     content: object
     spans: object
     text: object
-
 class MessageContent:
-    def __init__(self, *, text="", thinking="", calls=(), malformed=()): ...
+    def __init__(self, *, text='', thinking='', calls=(), malformed=()): ...
     calls: object
     malformed: object
     text: object
     thinking: object
-
 class MessageSpan:
-    def __init__(
-        self,
-        *,
-        start,
-        end,
-        kind,
-        rule=None,
-        detail="",
-        family="",
-        calls=(),
-        refusals=(),
-        repairs=(),
-        unknown_tools=(),
-        near_tools=(),
-        problems=(),
-    ): ...
+    def __init__(self, *, start, end, kind, rule=None, detail='', family='', calls=(), refusals=(), repairs=(), unknown_tools=(), near_tools=(), problems=()): ...
     calls: object
     detail: object
     end: object
@@ -824,22 +339,18 @@ class MessageSpan:
     rule: object
     start: object
     unknown_tools: object
-
 class Parser:
-    def close(self, finish="stop"): ...
+    def close(self, finish='stop'): ...
     def feed(self, text): ...
-
 class Refusal:
-    def __init__(self, *, name, reason, hint=""): ...
+    def __init__(self, *, name, reason, hint=''): ...
     hint: object
     name: object
     reason: object
-
 class RepairPlace:
     def __init__(self, *, repair, at): ...
     at: object
     repair: object
-
 class Shown:
     def __init__(self, *, messages, tools=(), choice=..., parallel=True, constraint=None, has_tools=False): ...
     choice: object
@@ -848,10 +359,9 @@ class Shown:
     messages: object
     parallel: object
     tools: object
-
-def explain(text, specs, *, strict=False, finish="stop"): ...
+def explain(text, specs, *, strict=False, finish='stop'): ...
 def fold(events): ...
-def read(text, specs, *, dialect=..., finish="stop"): ...
+def read(text, specs, *, dialect=..., finish='stop'): ...
 
 # module toolspeak.dialects.text
 class TextDialect:
@@ -862,32 +372,28 @@ class TextDialect:
     format_tools: object
     in_text: object
     name: object
-    def parser(self, specs, *, strict=False, thinking=False, prefix="call"): ...
+    def parser(self, specs, *, strict=False, thinking=False, prefix='call'): ...
     def prompt(self, specs): ...
     def render(self, specs, history, *, choice=..., parallel=True): ...
 
 # module toolspeak.durable
 class ApprovalRefused(UsageError, ToolspeakError, Exception):
     outcome: object
-
 class Lane:
     def __init__(self, *, concurrency=None, rate=None, period=60.0, waiting=10000): ...
     concurrency: object
     period: object
     rate: object
     waiting: object
-
 class OutcomeUnknown(StoreUnavailable, ToolspeakError, Exception):
     outcome: object
-
 class RunEvent:
     event: object
     id: object
-
 class RunHandle:
     def __init__(self, runs, run_id, *, is_new=False): ...
-    async def approve(self, call_id, approved=True, *, by="", digest=None): ...
-    def approve_sync(self, call_id, approved=True, *, by="", digest=None): ...
+    async def approve(self, call_id, approved=True, *, by='', digest=None): ...
+    def approve_sync(self, call_id, approved=True, *, by='', digest=None): ...
     async def cancel(self): ...
     def cancel_sync(self): ...
     def events(self, after=None): ...
@@ -906,34 +412,8 @@ class RunHandle:
     def waiting_sync(self): ...
     async def waits(self): ...
     def waits_sync(self): ...
-
 class RunRow:
-    def __init__(
-        self,
-        *,
-        run_id,
-        agent,
-        request,
-        request_digest,
-        key,
-        format,
-        priority,
-        lane,
-        chat,
-        parent,
-        status,
-        stop_reason,
-        epoch,
-        owner,
-        next_seq,
-        deaths,
-        takeovers,
-        deadline,
-        ready,
-        dispatched,
-        created,
-        updated,
-    ): ...
+    def __init__(self, *, run_id, agent, request, request_digest, key, format, priority, lane, chat, parent, status, stop_reason, epoch, owner, next_seq, deaths, takeovers, deadline, ready, dispatched, created, updated): ...
     agent: object
     chat: object
     created: object
@@ -957,134 +437,29 @@ class RunRow:
     stop_reason: object
     takeovers: object
     updated: object
-
 RunStatus: object
-
 class RunUnknown(UsageError, ToolspeakError, Exception):
     outcome: object
-
 class Runs:
     def __init__(self, url, *, lanes=None, agents=None): ...
     def close(self): ...
     async def count(self): ...
     def count_sync(self): ...
     def handle(self, run_id): ...
-    async def list(
-        self, *, statuses=(), agent="", chat="", stop_reasons=(), data=None, limit=100, since=None, before=0
-    ): ...
-    def list_sync(
-        self, *, statuses=(), agent="", chat="", stop_reasons=(), data=None, limit=100, since=None, before=0
-    ): ...
+    async def list(self, *, statuses=(), agent='', chat='', stop_reasons=(), data=None, limit=100, since=None, before=0): ...
+    def list_sync(self, *, statuses=(), agent='', chat='', stop_reasons=(), data=None, limit=100, since=None, before=0): ...
     async def prepare(self): ...
     async def prune(self, older_than): ...
     def prune_sync(self, older_than): ...
     async def read(self, job): ...
-    async def schedule(
-        self,
-        name,
-        agent,
-        prompt=None,
-        *,
-        cron="",
-        timezone="UTC",
-        every=None,
-        catch_up=1,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        key=...,
-        priority=...,
-        lane=...,
-        concurrency=...,
-        delay=...,
-        deadline=...,
-        chat=...,
-        webhook=...,
-    ): ...
-    def schedule_sync(
-        self,
-        name,
-        agent,
-        prompt=None,
-        *,
-        cron="",
-        timezone="UTC",
-        every=None,
-        catch_up=1,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        key=...,
-        priority=...,
-        lane=...,
-        concurrency=...,
-        delay=...,
-        deadline=...,
-        chat=...,
-        webhook=...,
-    ): ...
+    async def schedule(self, name, agent, prompt=None, *, cron='', timezone='UTC', every=None, catch_up=1, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., key=..., priority=..., lane=..., concurrency=..., delay=..., deadline=..., chat=..., webhook=...): ...
+    def schedule_sync(self, name, agent, prompt=None, *, cron='', timezone='UTC', every=None, catch_up=1, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., key=..., priority=..., lane=..., concurrency=..., delay=..., deadline=..., chat=..., webhook=...): ...
     async def schedules(self): ...
     def schedules_sync(self): ...
     async def signal(self, name, value=None): ...
     def signal_sync(self, name, value=None): ...
-    async def start(
-        self,
-        agent,
-        prompt=None,
-        *,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        key=...,
-        priority=...,
-        lane=...,
-        concurrency=...,
-        delay=...,
-        deadline=...,
-        chat=...,
-        webhook=...,
-    ): ...
-    def start_sync(
-        self,
-        agent,
-        prompt=None,
-        *,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        key=...,
-        priority=...,
-        lane=...,
-        concurrency=...,
-        delay=...,
-        deadline=...,
-        chat=...,
-        webhook=...,
-    ): ...
+    async def start(self, agent, prompt=None, *, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., key=..., priority=..., lane=..., concurrency=..., delay=..., deadline=..., chat=..., webhook=...): ...
+    def start_sync(self, agent, prompt=None, *, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., key=..., priority=..., lane=..., concurrency=..., delay=..., deadline=..., chat=..., webhook=...): ...
     async def stats(self, *, since=None): ...
     def stats_sync(self, *, since=None): ...
     async def unschedule(self, name): ...
@@ -1092,10 +467,8 @@ class Runs:
     async def workers(self): ...
     def workers_sync(self): ...
     async def write(self, job): ...
-
 class StartRefused(UsageError, ToolspeakError, Exception):
     outcome: object
-
 class WaitRow:
     call: object
     call_id: object
@@ -1103,7 +476,6 @@ class WaitRow:
     signal: object
     until: object
     value: object
-
 class WaitingCall:
     call: object
     command: object
@@ -1111,18 +483,14 @@ class WaitingCall:
     id: object
     path: object
     question: object
-
 class Worker:
-    def __init__(
-        self, runs, agents, *, slots=8, lease=30.0, deps=None, grace=30.0, dispatcher=None, webhook_secret=None
-    ): ...
+    def __init__(self, runs, agents, *, slots=8, lease=30.0, deps=None, grace=30.0, dispatcher=None, webhook_secret=None): ...
     async def arun(self, on_ready=None): ...
     async def drive(self, run_id, epoch): ...
     async def drive_claimed(self, run): ...
     async def read(self, job): ...
     def run(self): ...
     async def write(self, job): ...
-
 class WorkerRow:
     beat: object
     expires: object
@@ -1140,12 +508,10 @@ class ConversationEntry:
     title: object
     turns: object
     updated: object
-
 class ConversationLock:
     def __init__(self, log): ...
     def acquire(self, conversation): ...
     def close(self): ...
-
 class ConversationStore:
     def __init__(self, path): ...
     def append(self, run_id, facts): ...
@@ -1163,39 +529,33 @@ class ConversationStore:
     def load_facts(self, run_id): ...
     def load_messages(self, run_id): ...
     def start(self, started, at, link=None): ...
-
 class RunLink:
     def __init__(self, *, conversation, parent=None, messages=(), options=None): ...
     conversation: object
     messages: object
     options: object
     parent: object
-
 class StoredFact:
     at: object
     fact: object
 
 # module toolspeak.execution.sandbox
 class CodeResult:
-    def __init__(self, *, mode, value=None, stdout="", error=None, stopped=False): ...
+    def __init__(self, *, mode, value=None, stdout='', error=None, stopped=False): ...
     error: object
     mode: object
     stdout: object
     stopped: object
     value: object
-
 class SandboxLimits:
-    def __init__(
-        self, *, seconds=5.0, memory=268435456, output=10000, recursion=1000, disk=33554432, transfer=16777216
-    ): ...
+    def __init__(self, *, seconds=5.0, memory=268435456, output=10000, recursion=1000, disk=33554432, transfer=16777216): ...
     disk: object
     memory: object
     output: object
     recursion: object
     seconds: object
     transfer: object
-
-def run_code(code, *, mode="auto", limits=None, unsafe_local=False): ...
+def run_code(code, *, mode='auto', limits=None, unsafe_local=False): ...
 
 # module toolspeak.gateway
 class AccessRules:
@@ -1203,7 +563,6 @@ class AccessRules:
     hosts: object
     key: object
     origins: object
-
 class ServedModel:
     def __init__(self, *, name, model, dialect, max_repairs=2, thinks=False, tool_budget=None, context_check=...): ...
     context_check: object
@@ -1215,18 +574,7 @@ class ServedModel:
     tool_budget: object
 
 # module toolspeak.gateway.app
-def app(
-    served,
-    rules=...,
-    *,
-    aliases=None,
-    strict=False,
-    on_exchange=None,
-    watch=False,
-    tracer=None,
-    mounted=None,
-    routes=(),
-): ...
+def app(served, rules=..., *, aliases=None, strict=False, on_exchange=None, watch=False, tracer=None, mounted=None, routes=()): ...
 
 # module toolspeak.gateway.run_routes
 def run_routes(runs, rules): ...
@@ -1235,23 +583,20 @@ def run_routes(runs, rules): ...
 class ReaderProcess:
     def __init__(self, target, *, timeout_s=5.0): ...
     def ask(self, record): ...
-
 class ReaderReport:
     def __init__(self, *, name, target, results): ...
     def count(self, group_of, group=None): ...
     name: object
     results: object
     target: object
-
 class RecordResult:
-    def __init__(self, *, record, judgement, got=None, error=""): ...
+    def __init__(self, *, record, judgement, got=None, error=''): ...
     error: object
     got: object
     judgement: object
     record: object
-
 class SpokenRecord:
-    def __init__(self, *, id, family, kind, tools, specs, text, expected, note=""): ...
+    def __init__(self, *, id, family, kind, tools, specs, text, expected, note=''): ...
     expected: object
     family: object
     id: object
@@ -1260,7 +605,6 @@ class SpokenRecord:
     specs: object
     text: object
     tools: object
-
 def build_record(data): ...
 def build_table(reports, title, group_of): ...
 def check_reader(reader, records): ...
@@ -1281,14 +625,12 @@ class ElicitationRequest:
     server: object
     text: object
     url: object
-
 class SamplingRequest:
     def __init__(self, *, server, messages, system, max_tokens): ...
     max_tokens: object
     messages: object
     server: object
     system: object
-
 class ServerTools:
     def __init__(self, configs, check=...): ...
     async def aload(self): ...
@@ -1299,32 +641,12 @@ class ServerTools:
     def pick_server(self, name): ...
     skipped: object
     def start(self): ...
-
 class ToolServer:
-    def __init__(self, tools, *, name="toolspeak", deps=None, timeout=None, approve="ask"): ...
-
+    def __init__(self, tools, *, name='toolspeak', deps=None, timeout=None, approve='ask'): ...
 def prompt(servers, name, arguments=None, *, server=None): ...
 def resources(servers, *uris, server=None): ...
 def serve_stdio(server): ...
-def tools(
-    *servers,
-    name=None,
-    env=None,
-    cwd=None,
-    headers=None,
-    approve=None,
-    trust_hints=False,
-    pinned=True,
-    instructions=True,
-    resources=False,
-    prompts=False,
-    required=True,
-    start_timeout=30.0,
-    call_timeout=None,
-    on_progress=None,
-    on_sampling=None,
-    on_elicitation=None,
-): ...
+def tools(*servers, name=None, env=None, cwd=None, headers=None, approve=None, trust_hints=False, pinned=True, instructions=True, resources=False, prompts=False, required=True, start_timeout=30.0, call_timeout=None, on_progress=None, on_sampling=None, on_elicitation=None): ...
 
 # module toolspeak.models
 class DialectChoice:
@@ -1332,21 +654,8 @@ class DialectChoice:
     is_guess: object
     name: object
     reason: object
-
 class EmbeddedModel:
-    def __init__(
-        self,
-        weights,
-        *,
-        name=None,
-        dialect=None,
-        threads=None,
-        context=8192,
-        slots=1,
-        adapter=None,
-        warm=None,
-        sender=None,
-    ): ...
+    def __init__(self, weights, *, name=None, dialect=None, threads=None, context=8192, slots=1, adapter=None, warm=None, sender=None): ...
     def ask(self, request): ...
     async def choose_dialect(self): ...
     context_tokens: object
@@ -1358,29 +667,8 @@ class EmbeddedModel:
     is_ready: object
     def load(self, on_progress=None): ...
     name: object
-
 class Endpoint:
-    def __init__(
-        self,
-        *,
-        name,
-        base_url,
-        api="openai",
-        key=None,
-        key_variable=None,
-        needs_key=False,
-        headers=...,
-        quirks=...,
-        rules=...,
-        reads_control_tokens=False,
-        retry=...,
-        vendor=None,
-        leaks_calls=True,
-        ability_apis=(),
-        cuts_silently=False,
-        extra=...,
-        origin="",
-    ): ...
+    def __init__(self, *, name, base_url, api='openai', key=None, key_variable=None, needs_key=False, headers=..., quirks=..., rules=..., reads_control_tokens=False, retry=..., vendor=None, leaks_calls=True, ability_apis=(), cuts_silently=False, extra=..., origin=''): ...
     ability_apis: object
     api: object
     base_url: object
@@ -1402,9 +690,8 @@ class Endpoint:
     root_url: object
     rules: object
     vendor: object
-
 class HttpModel:
-    def __init__(self, endpoint, model, dialect="native", *, sender=None, context=None, cost=None): ...
+    def __init__(self, endpoint, model, dialect='native', *, sender=None, context=None, cost=None): ...
     def ask(self, request): ...
     async def ask_context(self): ...
     asks_context: object
@@ -1418,14 +705,12 @@ class HttpModel:
     leaks_calls: object
     name: object
     own_dialect_choice: object
-
 class Model:
     def ask(self, request): ...
     dialect: object
     name: object
-
 class Request:
-    def __init__(self, *, shown, dialect="native", stream=True, sampling=..., sent=None): ...
+    def __init__(self, *, shown, dialect='native', stream=True, sampling=..., sent=None): ...
     dialect: object
     sampling: object
     sent: object
@@ -1447,7 +732,6 @@ class AsyncStream:
     outcome: object
     partial: object
     def partials(self): ...
-
 class CallRecord:
     def __init__(self, *, call, result, exception=None): ...
     arguments: object
@@ -1457,9 +741,8 @@ class CallRecord:
     name: object
     output: object
     result: object
-
 class ChainOutcome:
-    def __init__(self, *, output, text, steps, stop_reason="answered", detail=""): ...
+    def __init__(self, *, output, text, steps, stop_reason='answered', detail=''): ...
     calls: object
     cost: object
     detail: object
@@ -1469,165 +752,26 @@ class ChainOutcome:
     stop_reason: object
     text: object
     usage: object
-
 class Chat:
     def __init__(self, agent, messages=(), compacted=None): ...
-    async def aresume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    async def arun(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def astream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def astream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    async def aresume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    async def arun(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def astream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def astream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
     @staticmethod
     def load(agent, saved): ...
-    def prepare(
-        self,
-        prompt,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def prepare_resume(
-        self,
-        facts,
-        options,
-        *,
-        output=...,
-        output_optional=...,
-        watched=...,
-        on_end=...,
-        outer=...,
-        earlier=...,
-        durability=...,
-    ): ...
-    def resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def run(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
+    def prepare(self, prompt, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def prepare_resume(self, facts, options, *, output=..., output_optional=..., watched=..., on_end=..., outer=..., earlier=..., durability=...): ...
+    def resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
+    def run(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
     def save(self, path=None): ...
-    def stream(
-        self,
-        prompt=None,
-        *,
-        output=None,
-        messages=...,
-        tool_choice=...,
-        limits=...,
-        deps=...,
-        record=...,
-        compacted=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-    def stream_resume(
-        self,
-        facts,
-        *,
-        output=None,
-        approvals=...,
-        deps=...,
-        record=...,
-        limits=...,
-        model=...,
-        approve=...,
-        data=...,
-        output_optional=...,
-    ): ...
-
+    def stream(self, prompt=None, *, output=None, messages=..., tool_choice=..., limits=..., deps=..., record=..., compacted=..., model=..., approve=..., data=..., output_optional=...): ...
+    def stream_resume(self, facts, *, output=None, approvals=..., deps=..., record=..., limits=..., model=..., approve=..., data=..., output_optional=...): ...
 class Partial:
     def __init__(self, *, value, attempt=1, is_complete=False): ...
     attempt: object
     is_complete: object
     value: object
-
 class Stream:
     def __init__(self, run): ...
     def cancel(self): ...
@@ -1635,7 +779,6 @@ class Stream:
     outcome: object
     partial: object
     def partials(self): ...
-
 Summarizer: object
 
 # module toolspeak.run.inputs
@@ -1667,7 +810,6 @@ class ResumeOptions:
     limits: object
     model: object
     record: object
-
 class RunOptions:
     approve: object
     compacted: object
@@ -1681,19 +823,7 @@ class RunOptions:
 
 # module toolspeak.settings
 class EndpointSettings:
-    def __init__(
-        self,
-        *,
-        name,
-        base_url,
-        api="openai",
-        key_env=None,
-        key_set=False,
-        dialect=None,
-        model=None,
-        num_ctx=None,
-        think=None,
-    ): ...
+    def __init__(self, *, name, base_url, api='openai', key_env=None, key_set=False, dialect=None, model=None, num_ctx=None, think=None): ...
     api: object
     base_url: object
     dialect: object
@@ -1704,33 +834,15 @@ class EndpointSettings:
     name: object
     num_ctx: object
     think: object
-
 class LocalSettings:
-    def __init__(self, *, threads=None, context=8192, slots=1, keep_minutes=5.0, adapter="built-in"): ...
+    def __init__(self, *, threads=None, context=8192, slots=1, keep_minutes=5.0, adapter='built-in'): ...
     adapter: object
     context: object
     keep_minutes: object
     slots: object
     threads: object
-
 class Settings:
-    def __init__(
-        self,
-        *,
-        model="local",
-        dialect=None,
-        tools=(),
-        tool_budget=None,
-        code=False,
-        approve="ask",
-        log=True,
-        limits=...,
-        local=...,
-        endpoints=...,
-        origins=...,
-        ignored=(),
-        listing=None,
-    ): ...
+    def __init__(self, *, model='local', dialect=None, tools=(), tool_budget=None, code=False, approve='ask', log=True, limits=..., local=..., endpoints=..., origins=..., ignored=(), listing=None): ...
     approve: object
     code: object
     dialect: object
@@ -1747,7 +859,6 @@ class Settings:
     tool_budget: object
     tools: object
     def values(self, names=None): ...
-
 def load(path=None, *, environ=None): ...
 
 # module toolspeak.settings.plugins
@@ -1755,9 +866,7 @@ class Plugin:
     def __init__(self, group, point): ...
     def load(self): ...
     def refuse(self, reason): ...
-
 PluginGroup: object
-
 def find_plugin(group, name): ...
 def list_plugin_names(group): ...
 
@@ -1767,44 +876,26 @@ class SpanEvent:
     at: object
     attributes: object
     name: object
-
 class SpanExporter:
     def __init__(self, sender, *, content=False): ...
     def export(self, spans): ...
-
 class SpanFold:
-    def __init__(self, *, content=False, agent=""): ...
+    def __init__(self, *, content=False, agent=''): ...
     def add(self, fact, at): ...
     def close(self, at=0): ...
     def find_call(self, path): ...
     def forget_spans(self): ...
     def listen(self, on_start, on_end=None): ...
-
 class SpanSender:
     def __init__(self, url, environment): ...
     def send(self, spans): ...
-
 class TraceSpan:
-    def __init__(
-        self,
-        *,
-        id,
-        trace_id,
-        parent_id,
-        name,
-        kind,
-        start,
-        end=None,
-        attributes=...,
-        events=...,
-        is_error=False,
-        description="",
-    ): ...
+    def __init__(self, *, id, trace_id, parent_id, name, kind, start, end=None, attributes=..., events=..., is_error=False, description=''): ...
     attributes: object
     description: object
     end: object
     events: object
-    def fail(self, error_type, description=""): ...
+    def fail(self, error_type, description=''): ...
     id: object
     is_error: object
     kind: object
@@ -1813,20 +904,16 @@ class TraceSpan:
     seconds: object
     start: object
     trace_id: object
-
 Tracer: object
-
 class Tracing:
-    def __init__(self, tracer, *, content=False, agent=""): ...
+    def __init__(self, tracer, *, content=False, agent=''): ...
     def begin_run(self, facts=()): ...
     def export(self, spans): ...
     def start_span(self, span, parent): ...
-
-def build_spans(facts, *, content=False, agent=""): ...
+def build_spans(facts, *, content=False, agent=''): ...
 
 # module toolspeak.testing
 CassetteMode: object
-
 class DialectContract(Contract):
     def make_dialect(self): ...
     messages: object
@@ -1841,15 +928,12 @@ class DialectContract(Contract):
     def test_ids_begin_with_the_prefix_and_differ(self): ...
     def test_the_conversation_is_shown(self): ...
     def test_the_name_stays_the_same(self): ...
-
 class FactStore:
     def load(self): ...
     def record(self, fact): ...
-
 class FakeClock:
     def __init__(self): ...
     def run(self, coroutine): ...
-
 class ModelContract(Contract):
     def make_failing_model(self): ...
     def make_model(self): ...
@@ -1863,50 +947,22 @@ class ModelContract(Contract):
     def test_it_works_in_one_event_loop_after_another(self): ...
     def test_the_pieces_are_the_answer(self): ...
     def test_two_answers_at_once(self): ...
-
 class Replay:
     def __init__(self, facts): ...
-
 class ReplayedModel:
     def __init__(self, facts, started): ...
     def ask(self, request): ...
     dialect: object
     name: object
-
 class ScriptedModel:
-    def __init__(
-        self,
-        script,
-        *,
-        dialect="native",
-        chunk=None,
-        pace=0.0,
-        name="scripted",
-        price=None,
-        seed=None,
-        on_tool_error="raise",
-    ): ...
+    def __init__(self, script, *, dialect='native', chunk=None, pace=0.0, name='scripted', price=None, seed=None, on_tool_error='raise'): ...
     def ask(self, request): ...
     def cost(self, usage): ...
     dialect: object
     def make_run_id(self): ...
     name: object
-
 class ScriptedReply:
-    def __init__(
-        self,
-        *,
-        text="",
-        calls=(),
-        thinking="",
-        finish=None,
-        after=0.0,
-        pauses=(),
-        lingers=0.0,
-        error=None,
-        error_after=0,
-        usage=None,
-    ): ...
+    def __init__(self, *, text='', calls=(), thinking='', finish=None, after=0.0, pauses=(), lingers=0.0, error=None, error_after=0, usage=None): ...
     after: object
     calls: object
     error: object
@@ -1917,7 +973,6 @@ class ScriptedReply:
     text: object
     thinking: object
     usage: object
-
 class StoreContract(Contract):
     def make_store(self): ...
     def reopen(self, store): ...
@@ -1927,21 +982,20 @@ class StoreContract(Contract):
     def test_a_run_is_resumed(self): ...
     def test_facts_come_back_as_they_were(self): ...
     def test_two_stores_do_not_mix(self): ...
-
-def breaks(error, *, text="", after=None): ...
-def calls(*named, text="", finish=None, pauses=(), lingers=0.0, usage=None): ...
+def breaks(error, *, text='', after=None): ...
+def calls(*named, text='', finish=None, pauses=(), lingers=0.0, usage=None): ...
 def cassette(model, path, *, mode=None, realtime=False): ...
 def gives(value): ...
 def replay(facts): ...
-def says(text, *, thinking="", finish=None, usage=None): ...
+def says(text, *, thinking='', finish=None, usage=None): ...
 
 # module toolspeak.testing.contracts
 class Contract:
     def run(self): ...
 
 # module toolspeak.values.codec
-class IncompleteLineWarning(Warning, Exception): ...
-
+class IncompleteLineWarning(Warning, Exception):
+    ...
 def decode(data): ...
 def decode_argument(value): ...
 def decode_delta(data): ...
@@ -1959,56 +1013,46 @@ def read_seconds(value): ...
 
 # module toolspeak.values.errors
 class ContextExceeded(ProviderError, ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class EndpointTimeout(EndpointDown, ProviderError, ModelError, ToolspeakError, Exception):
-    def __init__(self, message="", *, status=None, retry_after=None): ...
+    def __init__(self, message='', *, status=None, retry_after=None): ...
     outcome: object
     def with_message(self, message): ...
-
 class LimitReached(ToolspeakError, Exception):
     outcome: object
-
 class ServerFailed(ToolError, ToolspeakError, Exception):
     outcome: object
-
 class SpansNotSent(ToolspeakError, Exception):
     outcome: object
-
 class StoreUnavailable(ToolspeakError, Exception):
     outcome: object
-
 class ToolsChanged(UsageError, ToolspeakError, Exception):
     def __init__(self, message, *, server=None): ...
     outcome: object
 
 # module toolspeak.values.events
 AUTO: object
-
 class ApprovalGiven:
-    def __init__(self, *, call_id, approved, reason="", by=""): ...
+    def __init__(self, *, call_id, approved, reason='', by=''): ...
     approved: object
     by: object
     call_id: object
     kind: object
     reason: object
-
 class ApprovalNeeded:
-    def __init__(self, *, call, digest=""): ...
+    def __init__(self, *, call, digest=''): ...
     call: object
     digest: object
     kind: object
-
 class ArgsDelta:
     def __init__(self, *, call_id, text): ...
     call_id: object
     kind: object
     text: object
-
 class CallMalformed:
-    def __init__(self, *, call_id, name, raw, reason, hint=""): ...
+    def __init__(self, *, call_id, name, raw, reason, hint=''): ...
     call_id: object
     hint: object
     kind: object
@@ -2016,32 +1060,26 @@ class CallMalformed:
     raw: object
     reason: object
     reply: object
-
 class CallQuoted:
-    def __init__(self, *, call_id, result_id="", tool="", origin=None): ...
+    def __init__(self, *, call_id, result_id='', tool='', origin=None): ...
     call_id: object
     kind: object
     origin: object
     result_id: object
     tool: object
-
 class CallReady:
-    def __init__(self, *, call, repair="none", written=""): ...
+    def __init__(self, *, call, repair='none', written=''): ...
     call: object
     kind: object
     repair: object
     written: object
-
 class CallStarted:
     def __init__(self, *, call_id, name): ...
     call_id: object
     kind: object
     name: object
-
 class Compacted:
-    def __init__(
-        self, *, through, summary="", dropped=0, rounds=0, prompt=None, shortened=0, failure="", usage=..., cost=0.0
-    ): ...
+    def __init__(self, *, through, summary='', dropped=0, rounds=0, prompt=None, shortened=0, failure='', usage=..., cost=0.0): ...
     cost: object
     dropped: object
     failure: object
@@ -2052,14 +1090,12 @@ class Compacted:
     summary: object
     through: object
     usage: object
-
 class Escalation:
     def __init__(self, *, causes, models): ...
     causes: object
     models: object
-
 class Guided:
-    def __init__(self, *, cause, step, tools=(), note=None, model=""): ...
+    def __init__(self, *, cause, step, tools=(), note=None, model=''): ...
     cause: object
     kind: object
     model: object
@@ -2067,25 +1103,8 @@ class Guided:
     step: object
     summary: object
     tools: object
-
 class HandedOver:
-    def __init__(
-        self,
-        *,
-        call_id,
-        agent,
-        model,
-        dialect,
-        system=None,
-        choice=...,
-        parallel=True,
-        in_text=False,
-        has_approver=False,
-        tools=(),
-        tool_budget=None,
-        search_tools=(),
-        escalation=None,
-    ): ...
+    def __init__(self, *, call_id, agent, model, dialect, system=None, choice=..., parallel=True, in_text=False, has_approver=False, tools=(), tool_budget=None, search_tools=(), escalation=None): ...
     agent: object
     call_id: object
     choice: object
@@ -2100,57 +1119,32 @@ class HandedOver:
     system: object
     tool_budget: object
     tools: object
-
 class Interrupted:
-    def __init__(self, *, cause, detail=""): ...
+    def __init__(self, *, cause, detail=''): ...
     cause: object
     detail: object
     kind: object
-
 class NestedDelta:
     def __init__(self, *, path, event): ...
     event: object
     kind: object
     path: object
-
 class NestedFact:
     def __init__(self, *, path, event): ...
     event: object
     kind: object
     path: object
-
 class RunEnded:
-    def __init__(self, *, reason, detail=""): ...
+    def __init__(self, *, reason, detail=''): ...
     detail: object
     kind: object
     reason: object
-
 class RunResumed:
     def __init__(self, *, limits=None): ...
     kind: object
     limits: object
-
 class RunStarted:
-    def __init__(
-        self,
-        *,
-        run_id,
-        model,
-        dialect,
-        messages,
-        choice=...,
-        parallel=True,
-        limits=...,
-        output=None,
-        in_text=False,
-        has_approver=False,
-        tools=(),
-        compacted=None,
-        tool_budget=None,
-        search_tools=(),
-        guided=False,
-        escalation=None,
-    ): ...
+    def __init__(self, *, run_id, model, dialect, messages, choice=..., parallel=True, limits=..., output=None, in_text=False, has_approver=False, tools=(), compacted=None, tool_budget=None, search_tools=(), guided=False, escalation=None): ...
     choice: object
     compacted: object
     dialect: object
@@ -2168,56 +1162,47 @@ class RunStarted:
     search_tools: object
     tool_budget: object
     tools: object
-
 class SaidInThought:
     def __init__(self): ...
     kind: object
-
 class TextDelta:
     def __init__(self, *, text): ...
     kind: object
     text: object
-
 class ThinkingDelta:
     def __init__(self, *, text): ...
     kind: object
     text: object
-
 class ToolChoice:
-    def __init__(self, *, mode="auto", names=()): ...
+    def __init__(self, *, mode='auto', names=()): ...
     mode: object
     names: object
-
 class ToolFinished:
     def __init__(self, *, result): ...
     kind: object
     result: object
-
 class ToolProgress:
-    def __init__(self, *, call_id, done, total=None, text=""): ...
+    def __init__(self, *, call_id, done, total=None, text=''): ...
     call_id: object
     done: object
     kind: object
     summary: object
     text: object
     total: object
-
 class ToolStarted:
     def __init__(self, *, call_id): ...
     call_id: object
     kind: object
-
 class ToolSuspended:
-    def __init__(self, *, call_id, number, signal="", seconds=None): ...
+    def __init__(self, *, call_id, number, signal='', seconds=None): ...
     call_id: object
     kind: object
     number: object
     seconds: object
     signal: object
     summary: object
-
 class TurnEnded:
-    def __init__(self, *, message, finish, usage=..., cost=None, stop_text="", thought_calls=()): ...
+    def __init__(self, *, message, finish, usage=..., cost=None, stop_text='', thought_calls=()): ...
     cost: object
     finish: object
     kind: object
@@ -2225,7 +1210,6 @@ class TurnEnded:
     stop_text: object
     thought_calls: object
     usage: object
-
 class TurnRestarted:
     def __init__(self, *, turn, failed, reason, model): ...
     failed: object
@@ -2233,18 +1217,16 @@ class TurnRestarted:
     model: object
     reason: object
     turn: object
-
 class TurnStarted:
-    def __init__(self, *, turn, model="", dialect="", in_text=None, context=None): ...
+    def __init__(self, *, turn, model='', dialect='', in_text=None, context=None): ...
     context: object
     dialect: object
     in_text: object
     kind: object
     model: object
     turn: object
-
 class WaitOver:
-    def __init__(self, *, call_id, number, signal="", came=False, value=None): ...
+    def __init__(self, *, call_id, number, signal='', came=False, value=None): ...
     call_id: object
     came: object
     kind: object
@@ -2252,25 +1234,11 @@ class WaitOver:
     signal: object
     summary: object
     value: object
-
 def join_ids(path, call_id): ...
 
 # module toolspeak.values.limits
 class Limits:
-    def __init__(
-        self,
-        *,
-        turns=10,
-        calls=None,
-        tokens=None,
-        seconds=None,
-        repeats=3,
-        concurrent=8,
-        cost=None,
-        depth=3,
-        context=None,
-        result_tokens=None,
-    ): ...
+    def __init__(self, *, turns=10, calls=None, tokens=None, seconds=None, repeats=3, concurrent=8, cost=None, depth=3, context=None, result_tokens=None): ...
     calls: object
     concurrent: object
     context: object
@@ -2281,25 +1249,14 @@ class Limits:
     seconds: object
     tokens: object
     turns: object
-
 class Usage:
-    def __init__(
-        self,
-        *,
-        input_tokens=0,
-        output_tokens=0,
-        cached_tokens=0,
-        estimated=False,
-        cache_write_tokens=0,
-        reasoning_tokens=0,
-    ): ...
+    def __init__(self, *, input_tokens=0, output_tokens=0, cached_tokens=0, estimated=False, cache_write_tokens=0, reasoning_tokens=0): ...
     cache_write_tokens: object
     cached_tokens: object
     estimated: object
     input_tokens: object
     output_tokens: object
     reasoning_tokens: object
-
 def estimate_tokens(chars): ...
 
 # module toolspeak.values.outcome

@@ -1,6 +1,6 @@
 """Checks that no public name breaks without a word: `python scripts/api.py check`, or `save` for a release.
 
-Public is what `docs/reference/` and `toolspeak.__all__` name. `save` writes these names, with the members of classes and
+Public is what `docs/reference/` and `toolspeak.__all__` name. `save` writes these names, with members of classes and
 the parameters of functions, as Python stubs into `scripts/api-surface.pyi`; `scripts/release.py cut` does it. `check`
 describes the package of today in the same way, and lets griffe compare both (`griffe.find_breaking_changes`): names and
 members that are gone, parameters that are gone, renamed, moved or newly required, defaults and bases that changed.
@@ -85,7 +85,7 @@ def describe_value(name: str, value: Any) -> list[str]:
 
 
 def describe_class(name: str, value: type) -> list[str]:
-    """Return the lines for a class: all its public bases by name, how it is made, and its public members, inherited ones too."""
+    """Return the lines for a class: its public bases, how it is made, and its public members, inherited ones too."""
     public = {each for names in find_public_names().values() for each in names}
     plain = {Exception, *Exception.__subclasses__()}  # of Python: users catch errors by them, too
     bases = [base.__name__ for base in value.__mro__[1:] if base.__name__ in public or base in plain]
@@ -98,7 +98,7 @@ def describe_class(name: str, value: type) -> list[str]:
         body += [f"def __init__({_format_parameters(value, is_method=True)}): ..."]
     members: dict[str, Any] = {}
     for each in reversed(_own_classes(value)):
-        members |= {name: None for name in inspect.get_annotations(each)}
+        members |= dict.fromkeys(inspect.get_annotations(each))
         members |= vars(each)
     for member, found in sorted(members.items()):
         if not member.startswith("_"):
@@ -181,7 +181,7 @@ def find_breaks(old: str, new: str) -> dict[str, str]:
     import griffe
 
     before, after = split_modules(old), split_modules(new)
-    breaks = {name: "the module has no public names any more" for name in before.keys() - after.keys()}
+    breaks = dict.fromkeys(before.keys() - after.keys(), "the module has no public names any more")
     for name in sorted(before.keys() & after.keys()):
         path = Path(f"{name.replace('.', '/')}.py")
         old_module = griffe.visit(name, path, before[name])

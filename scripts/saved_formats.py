@@ -71,7 +71,7 @@ def run_and_pause() -> tuple[Fact, ...]:
 class Answers(BaseHTTPRequestHandler):
     """An endpoint that answers each request with the same words."""
 
-    def do_POST(self) -> None:  # noqa: N802 (the name that http.server calls)
+    def do_POST(self) -> None:
         """Answer a request of the chat API of OpenAI."""
         self.rfile.read(int(self.headers.get("content-length", 0)))
         choice = {"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}
@@ -82,7 +82,7 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
+    def do_GET(self) -> None:
         """Have nothing else."""
         self.send_error(404)
 

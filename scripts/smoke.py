@@ -106,7 +106,7 @@ def ask(address: str, path: str, body: object = None, **headers: str) -> tuple[i
 class Upstream(BaseHTTPRequestHandler):
     """A model server that knows no tools: it writes a call as text, and then answers."""
 
-    def do_POST(self) -> None:  # noqa: N802 (the name that http.server calls)
+    def do_POST(self) -> None:
         """Answer a request of the chat API of OpenAI."""
         length = int(self.headers.get("content-length", 0))
         asked = self.rfile.read(length).decode()
@@ -114,7 +114,7 @@ class Upstream(BaseHTTPRequestHandler):
         choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
         self._send({"id": "1", "object": "chat.completion", "created": 1, "model": "plain", "choices": [choice]})
 
-    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
+    def do_GET(self) -> None:
         """List the one model."""
         self._send({"object": "list", "data": [{"id": "plain", "object": "model"}]})
 

@@ -154,7 +154,9 @@ def test_the_lowest_versions_are_those_that_are_declared() -> None:
     extras = {
         name: each for name, each in PROJECT["optional-dependencies"].items() if name not in ("clients", "dev", "docs")
     }
-    declared = [Requirement(text) for text in (*PROJECT["dependencies"], *sum(extras.values(), []))]
+    declared = [
+        Requirement(text) for text in (*PROJECT["dependencies"], *(text for each in extras.values() for text in each))
+    ]
     for each in declared:
         if each.name == "toolspeak-trained":
             continue

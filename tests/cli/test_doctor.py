@@ -1,5 +1,6 @@
 """`toolspeak doctor`: what it finds, the cures that it names, and that it changes nothing."""
 
+import io
 import json
 import os
 import socket
@@ -170,11 +171,10 @@ def test_packages_are_compared_with_what_is_needed(
 
 def test_a_terminal_shows_each_cure_below_what_it_cures() -> None:
     report = DoctorReport([Finding("model", "fault", "no key\x1b[2J", "set KEY"), Finding("browser", "ok", "one")])
-    console = SafeConsole(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115 (closed with the console)
+    console = SafeConsole(width=80, record=True, file=io.StringIO())
     console.print(report.render_table())
     lines = console.export_text().splitlines()
     assert [line.split() for line in lines][1] == ["→", "set", "KEY"]
     assert lines[0].split()[:2] == ["fault", "model"]
     assert "\x1b" not in lines[0]
-    console.file.close()
     assert report.has_faults

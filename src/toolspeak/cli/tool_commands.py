@@ -1,4 +1,4 @@
-"""The commands `tools`, `call`, `parse`, `graph`, `trace`, `trust`, `config` and `doctor`, whose work is imported later."""
+"""The commands `tools`, `call`, `parse`, `graph`, `trace`, `trust`, `config`, `doctor`. Work is imported later."""
 
 from pathlib import Path
 from typing import Annotated

@@ -41,7 +41,7 @@ class Adapter:
 
 
 def find_trained_file(name: str) -> Path:
-    """Return the path of a file of the distribution `toolspeak-trained`; if it is not installed, a path without file."""
+    """Return the path of a file of the distribution `toolspeak-trained`, which exists if that is installed."""
     package = find_spec("toolspeak_trained")  # which imports nothing
     folders = (package and package.submodule_search_locations) or ["toolspeak_trained"]
     return Path(folders[0]) / name
@@ -75,7 +75,7 @@ def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
 def _require_installed(adapter: Adapter) -> Adapter:
     if not adapter.path.is_file():
         raise UsageError(
-            f"the adapter of the embedded model, {adapter.path.name}, is not installed; install toolspeak-trained with: "
+            f"the adapter of the embedded model, {adapter.path.name}, is not installed; get it with: "
             "pip install 'toolspeak[local]', or go without it: --adapter none, or local.adapter = \"none\""
         )
     return adapter
