@@ -6,17 +6,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz audit clean
+.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz cut release test-lowest audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
 
 setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt packages/toolspeak-trained/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
 	@touch $@
 
 demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
@@ -102,6 +102,7 @@ check-code: setup
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/house.py
 	$(BIN)/python scripts/regexes.py
+	$(BIN)/python scripts/api.py check
 	$(BIN)/basedpyright
 
 check: setup ## format, lint, types, layers, size, docs, tests
@@ -124,13 +125,34 @@ bench-provenance: setup ## play AgentDojo's tasks and attacks with a model that 
 # With files of yours it needs the source of toolspeak and no other package, otherwise pydantic too.
 adapter-data: OUT ?= training/out
 adapter-data: ## write what an adapter is trained on and measured with, to OUT; EPOCHS=4,5 takes some epochs, QUESTIONS=… MEASURE=… files of yours
-	PYTHONPATH=src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+	PYTHONPATH=src:packages/toolspeak-trained/src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
 	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
 	@echo 'then here: toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
 	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/reading/test_quotes.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call or escaped" --hypothesis-profile fuzz --timeout 1800
+
+# A person with an account does the rest: `make cut VERSION=0.2.0`, `make release`, then push the tag.
+cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0; nothing is pushed
+	$(BIN)/python scripts/release.py cut $(VERSION)
+
+# What describes an environment is in an environment of its own, so that it describes no tools.
+.venv-release/.stamp: scripts/release-requirements.txt
+	$(PYTHON) -m venv --clear .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/release-requirements.txt
+	@touch $@
+
+release: setup .venv-release/.stamp ## build twice and compare, check, install the wheel in fresh Pythons, try it; print what to upload
+	$(BIN)/python scripts/release.py build dist $(if $(PYTHONS),--pythons $(PYTHONS))
+
+# Tests of the gateway's clients and of the repository's own tools need packages with other versions. One test compares
+# the exact pattern that pydantic writes for a decimal, which is another one since 2.14.
+LOWEST_TESTS ?= tests/values tests/reading tests/dialects tests/turns tests/wire tests/loop tests/tools tests/run tests/models tests/execution tests/builtin tests/mcp tests/telemetry tests/durable tests/cli tests/settings tests/page tests/testing
+test-lowest: ## run the tests with the lowest versions of all dependencies (constraints-lowest.txt), in an environment of its own
+	$(PYTHON) -m venv --clear .venv-lowest
+	PIP_CONSTRAINT=constraints-lowest.txt .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check ./packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster]' -r scripts/lowest-requirements.txt
+	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) -m 'not slow and not browser' --deselect 'tests/tools/test_function_shapes.py::test_a_model_is_shown_exactly_this_schema[takes_decimal_without_losing_a_digit]'
 
 # Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.
 audit: ## look up known advisories for the pinned dependencies; fails where a pin could not be looked up
@@ -139,4 +161,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-release .venv-lowest dist .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site

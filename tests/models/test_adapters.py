@@ -6,7 +6,9 @@ A module stands in for llama.cpp, and a server of the tests answers in its place
 import json
 import os
 import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,14 @@ import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
-from toolspeak.models.adapters import BUILT_IN, QWEN_CODER_CALLS, Adapter, check_adapter, find_adapter
+from toolspeak.models.adapters import (
+    BUILT_IN,
+    QWEN_CODER_CALLS,
+    Adapter,
+    check_adapter,
+    find_adapter,
+    find_trained_file,
+)
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
 from toolspeak.models.local import ServerOptions, get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
@@ -29,7 +38,7 @@ from .asking import run_within
 from .server import Server, answers
 
 MAX_ADAPTER_BYTES = 20_000_000
-"""The adapter is a part of the package, which must stay small."""
+"""Everybody who installs the extra `local` downloads it."""
 
 HELLO = {"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}
 
@@ -127,6 +136,30 @@ def test_the_setting_names_the_adapter(own: Path) -> None:
     assert find_adapter(str(own), other) == Adapter(path=own)
     with pytest.raises(UsageError, match=r"there is no file gone\.gguf; give the path of a GGUF file, 'built-in'"):
         find_adapter("gone.gguf", embedded)
+
+
+def test_an_adapter_that_is_not_installed_is_named_with_its_cure() -> None:
+    program = f"""
+from pathlib import Path
+from toolspeak.models.adapters import find_adapter
+assert find_adapter("built-in", Path("other.gguf")) is None
+find_adapter("built-in", Path({QWEN_CODER.filename!r}))
+"""
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}  # the library alone, without other packages
+    done = subprocess.run([sys.executable, "-S", "-c", program], env=environment, capture_output=True, text=True)
+    assert "the adapter of the embedded model, qwen2.5-coder-1.5b-calls.gguf, is not installed" in done.stderr
+    assert "pip install 'toolspeak[local]', or go without it: --adapter none" in done.stderr
+
+
+def test_every_trained_file_belongs_to_the_distribution_that_the_extra_local_needs() -> None:
+    folder = QWEN_CODER_CALLS.path.parent
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert "toolspeak-trained>=1.0,<2" in project["optional-dependencies"]["local"]
+    assert find_trained_file("other") == folder / "other"
+    files = {path.name for path in folder.iterdir() if path.suffix != ".py" and path.is_file()}
+    page = (Path(__file__).parents[2] / "packages" / "toolspeak-trained" / "README.md").read_text()
+    assert files
+    assert {name for name in files if f"`{name}`" not in page} == set()
 
 
 def test_what_was_measured_with_an_adapter_counts_with_that_adapter_only(own: Path) -> None:

@@ -339,8 +339,9 @@ def test_files_that_cannot_be_used_and_folders_with_adapters_are_refused(tmp_pat
 
 
 def run_without_packages(*command: str) -> str:
-    """Run a command in a Python that finds the standard library and the source of toolspeak alone."""
-    environment = {**os.environ, "PYTHONPATH": str(TRAINING.parent / "src")}
+    """Run a command in a Python that finds the standard library, the source of toolspeak and its adapter alone."""
+    sources = (TRAINING.parent / "src", TRAINING.parent / "packages" / "toolspeak-trained" / "src")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources))}
     return subprocess.run(
         [sys.executable, "-S", str(TRAINING), *command], env=environment, capture_output=True, text=True, check=True
     ).stdout
@@ -361,5 +362,5 @@ def test_pairs_need_no_other_packages(tmp_path: Path):
 def test_make_installs_nothing_for_them(tmp_path: Path):
     command = ["make", "--no-print-directory", "-n", "adapter-data", f"VENV={tmp_path}", "PYTHON=python3", "OUT=out"]
     planned = subprocess.run(command, cwd=TRAINING.parent, capture_output=True, text=True, check=True).stdout
-    assert planned.startswith("PYTHONPATH=src python3 training pairs out")
+    assert planned.startswith("PYTHONPATH=src:packages/toolspeak-trained/src python3 training pairs out")
     assert "pip" not in planned

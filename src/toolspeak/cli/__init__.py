@@ -11,7 +11,7 @@ group of commands is a module `…_commands.py`, which declares them and imports
     tools            tool_commands.py, tools.py (`tools`, `call`, `parse`, `trace`), graph.py
     models           model_commands.py, eval.py (`eval`, `calibrate`, `conformance`), embedded.py (`pull`, `local`)
     servers          server_commands.py, serve.py, mcp.py, page.py, runs.py (durable runs), http_server.py (shared)
-    settings         config.py, trust.py (asks before a project counts), files.py (paths, reading, writing)
+    settings         config.py (`config`, `doctor`), trust.py (asks before a project counts), files.py (paths, texts)
 
 Every text that is not toolspeak's own passes through `safe_text.py` before a terminal shows it.
 

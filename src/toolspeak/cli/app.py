@@ -27,6 +27,7 @@ from toolspeak.cli.server_commands import mcp_app, page_command, runs_app, worke
 from toolspeak.cli.tool_commands import (
     call_command,
     config_command,
+    doctor_command,
     graph_command,
     parse_command,
     tools_command,
@@ -175,7 +176,7 @@ COMMANDS = {
         "calibrate": calibrate_command,
         "conformance": conformance_command,
     },
-    "Settings": {"config": config_command, "trust": trust_command},
+    "Settings": {"config": config_command, "trust": trust_command, "doctor": doctor_command},
 }
 """The commands, under the headings of the help."""
 

@@ -1,4 +1,4 @@
-"""The commands `tools`, `call`, `parse`, `graph`, `trace`, `trust` and `config`. Their work is imported when called."""
+"""The commands `tools`, `call`, `parse`, `graph`, `trace`, `trust`, `config`, `doctor`. Work is imported later."""
 
 from pathlib import Path
 from typing import Annotated
@@ -64,6 +64,36 @@ def config_command(
 
     loaded = load_settings(trust_project=trust_project, adapter=adapter, quiet=True)
     print_report(SettingsReport(loaded) if model is None else ModelExplanation(model, loaded), as_json=as_json)
+
+
+def doctor_command(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Look at this model instead of the one in the settings.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no endpoint and no database.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    trust_project: TrustProjectOption = False,
+) -> None:
+    """Show what of this installation works, and what to do about the rest.
+
+    Looks at versions, extras, the model with its key and endpoint, the sandbox, the store of durable runs, folders, the
+    browser and the terminal. The endpoint is asked for its list of models, and no model is asked. The exit code is 1 if
+    something that you asked for cannot work.
+    """
+    from toolspeak.cli.config import examine, print_report
+    from toolspeak.cli.trust import load_settings
+
+    report = examine(model, load_settings(trust_project=trust_project, quiet=True), offline=offline)
+    print_report(report, as_json=as_json)
+    if report.has_faults:
+        raise typer.Exit(1)
 
 
 def tools_command(

@@ -18,7 +18,7 @@ what is known of its server (data). Start with `model.py` and `http.py`.
   many a request has.
 - `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process, `warm.py`
   one that outlives the program; `local_server.py` is the program of both. `weights.py` and `weights_download.py` have
-  the weights, `adapters/` the adapter.
+  the weights, `adapters.py` the adapter.
 
 This room imports `wire`, `dialects`, `reading` and `values`; aiohttp is imported with the first request, xllamacpp in
 the child process only. To add:
@@ -28,7 +28,8 @@ the child process only. To add:
   `TEXT_ONLY_NAMES`;
 - an API in which servers say what their models can do: `ABILITY_APIS` in `abilities.py`;
 - what counts as an outage: the class of the error, in `transport.py`; a price for one model: `connect(cost=…)`;
-- an API: see `wire/__init__.py`; the adapter of the package: its file and hash in `adapters/`.
+- an API: see `wire/__init__.py`; the adapter of the package: its hash in `adapters.py`,
+  its file in `packages/toolspeak-trained`.
 """
 
 from typing import TYPE_CHECKING

@@ -197,6 +197,8 @@ def _get_fields(value: Any) -> dict[str, Any]:
 
 
 def _fallback(value: Any) -> Any:
+    if isinstance(value, deque):  # which pydantic knows since 2.14
+        return list(cast("deque[Any]", value))
     return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else repr(value)
 
 

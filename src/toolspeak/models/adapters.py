@@ -1,11 +1,17 @@
 """Adapters (LoRA): small files that llama.cpp adds to the weights of a model while it computes.
 
-The adapter in this folder was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to
-call, when not to, and with which values. It is used only for requests that show tools, so that the model talks as
-before where there are none.
+The built-in adapter was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to call,
+when not to, and with which values. It is used only for requests that show tools, so that the model talks as before
+where there are none.
+
+Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
+the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
+hash of each file is here, so a distribution with other files is refused and not used unnoticed. A new file: put it
+beside the adapter, raise the version of the distribution, and find it with `find_trained_file`.
 """
 
 import hashlib
+from importlib.util import find_spec
 from pathlib import Path
 
 from toolspeak.models.weights import QWEN_CODER
@@ -13,7 +19,7 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 
 BUILT_IN = "built-in"
-"""The value of the setting `local.adapter` that stands for the adapter in this folder."""
+"""The value of the setting `local.adapter` that stands for the adapter of `toolspeak-trained`."""
 
 
 @frozen
@@ -34,8 +40,15 @@ class Adapter:
         return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
 
 
+def find_trained_file(name: str) -> Path:
+    """Return the path of a file of the distribution `toolspeak-trained`, which exists if that is installed."""
+    package = find_spec("toolspeak_trained")  # which imports nothing
+    folders = (package and package.submodule_search_locations) or ["toolspeak_trained"]
+    return Path(folders[0]) / name
+
+
 QWEN_CODER_CALLS = Adapter(
-    path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
+    path=find_trained_file("qwen2.5-coder-1.5b-calls.gguf"),
     sha256="e6d35b689f09491bd0c6e91a960904212cf56a99ec1c674b5d88b0c722a1bc35",
 )
 """The adapter for `QWEN_CODER`."""
@@ -45,18 +58,27 @@ def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
     """Return the adapter for a file of weights that a setting names: `built-in`, the path of a GGUF file, or None.
 
     The built-in adapter fits one model: for other weights, there is none. Raises `UsageError` if the setting names a
-    file that does not exist.
+    file that does not exist, or the built-in adapter is not installed.
     """
     if setting is None:
         return None
     if setting == BUILT_IN:
-        return QWEN_CODER_CALLS if weights.name == QWEN_CODER.filename else None
+        return _require_installed(QWEN_CODER_CALLS) if weights.name == QWEN_CODER.filename else None
     path = Path(setting).expanduser()
     if not path.is_file():
         raise UsageError(
             f"local.adapter: there is no file {setting}; give the path of a GGUF file, {BUILT_IN!r} or 'none'"
         )
     return Adapter(path=path.resolve())
+
+
+def _require_installed(adapter: Adapter) -> Adapter:
+    if not adapter.path.is_file():
+        raise UsageError(
+            f"the adapter of the embedded model, {adapter.path.name}, is not installed; get it with: "
+            "pip install 'toolspeak[local]', or go without it: --adapter none, or local.adapter = \"none\""
+        )
+    return adapter
 
 
 def check_adapter(adapter: Adapter) -> None:
