@@ -212,9 +212,7 @@ def define_waits(types: ColumnTypes) -> tuple[str, ...]:
 
 def define_annotations(types: ColumnTypes) -> tuple[str, ...]:
     """Return the statements that bring schema 4 to 5: what people have said about runs, as JSON."""
-    return (
-        f"CREATE TABLE ts_annotations (run_id TEXT PRIMARY KEY, data TEXT NOT NULL, at {types.time} NOT NULL)",
-    )
+    return (f"CREATE TABLE ts_annotations (run_id TEXT PRIMARY KEY, data TEXT NOT NULL, at {types.time} NOT NULL)",)
 
 
 SQLITE_MIGRATIONS: Migrations = (

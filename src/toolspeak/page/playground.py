@@ -28,6 +28,7 @@ from starlette.routing import Route
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.models import Model, Request
+from toolspeak.page.annotations import Annotation
 from toolspeak.page.continuation import Continuation, describe_edit, go_on_from_edit, go_on_from_fact, list_history
 from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.library import RunEntry, RunLibrary
@@ -207,6 +208,7 @@ class Playground:
         self.targets = tuple(targets)
         self._folder = folder
         self._files = RecordFiles(folder)
+        self.place = self._files.place
         self._find_model = find_model
         self._models: dict[str, Model] = {}
         self._runs: dict[str, PlaygroundRun] = {}
@@ -310,6 +312,10 @@ class Playground:
         await document.wait_until_read()
         document.is_live = False  # the process that would go on with it has ended
         return document
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in a file beside its own."""
+        await self._files.annotate(run_id, annotation)
 
     async def follow(self, run_id: str, document: RunDocument) -> None:
         """Wait until the run has ended: its task adds what happens."""

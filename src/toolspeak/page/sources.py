@@ -27,6 +27,7 @@ from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.log import ConversationStore, StoredFact
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.durable.rows import RunRow
+from toolspeak.page.annotations import Annotation, dump_annotation, load_annotation
 from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_text
@@ -38,7 +39,7 @@ from toolspeak.values.messages import Message, Raw, Text, Thinking, user
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.wire.api import WIRES, ServedApiName
 
-MAX_LISTED_RUNS = 500
+MAX_LISTED_RUNS = 20_000
 
 LOG_POLL_SECONDS = 0.5
 
@@ -55,6 +56,7 @@ class LoggedRuns:
     def __init__(self, path: Path) -> None:
         """Open the log; raise `UsageError` if it cannot be used."""
         self._store = ConversationStore(path)
+        self.place = str(path)
         self._lock = threading.Lock()  # a store may be used from several threads, one at a time
 
     async def list_runs(self) -> list[RunEntry]:
@@ -74,9 +76,21 @@ class LoggedRuns:
                 reason=each.stop_reason,
                 updated=each.updated,
                 size=f"{each.facts} facts",
+                conversation=each.conversation,
+                annotation=load_annotation(each.annotation),
+                version=f"{each.facts} {each.status}",
             )
             for each in summaries
         ]
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in the log."""
+        if not await asyncio.to_thread(self._annotate, run_id, dump_annotation(annotation)):
+            raise RunMissing(f"the run {run_id} is not in the log")
+
+    def _annotate(self, run_id: str, data: str) -> bool:
+        with self._lock:
+            return self._store.annotate(run_id, data)
 
     async def open(self, run_id: str) -> RunDocument:
         """Read a run as far as it is stored."""
@@ -122,21 +136,21 @@ class DurableStore:
         _, _, place = hide_secrets(url).partition("://")
         is_file = url.startswith("sqlite")
         self.label = place.rpartition("/")[2] if is_file else place.partition("?")[0].rpartition("@")[2]
+        self.place = hide_secrets(url)
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the runs that were started last."""
-        return [
-            RunEntry(
-                id=row.run_id,
-                title=preview_text(read_prompt(row)),
-                where=row.agent,
-                status=row.status,
-                reason=row.stop_reason,
-                updated=row.updated / 1000,
-                size=f"{row.next_seq} facts",
-            )
-            for row in await self._runs.list(limit=MAX_LISTED_RUNS)
-        ]
+        rows = await self._runs.list(limit=MAX_LISTED_RUNS)
+        annotations = await self._runs.read(lambda session: session.read_annotations())
+        return await asyncio.to_thread(
+            lambda: [_describe_durable(row, annotations.get(row.run_id, "")) for row in rows]
+        )
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in the store."""
+        data = dump_annotation(annotation)
+        if not await self._runs.write(lambda session: session.annotate(run_id, data)):
+            raise RunMissing(f"the run {run_id} is not in the store")
 
     async def open(self, run_id: str) -> RunDocument:
         """Read a run as far as it is stored."""
@@ -179,6 +193,23 @@ class DurableStore:
         await asyncio.to_thread(self._runs.close)
 
 
+def _describe_durable(row: RunRow, annotation: str) -> RunEntry:
+    data = row.data.items()
+    return RunEntry(
+        id=row.run_id,
+        title=preview_text(read_prompt(row)),
+        where=row.agent,
+        status=row.status,
+        reason=row.stop_reason,
+        updated=row.updated / 1000,
+        size=f"{row.next_seq} facts",
+        conversation=row.chat,
+        labels=tuple(preview_text(f"{name}: {value}") for name, value in data if isinstance(value, str | int | float)),
+        annotation=load_annotation(annotation),
+        version=f"{row.updated} {row.next_seq}",
+    )
+
+
 class GatewayExchanges:
     """The last exchanges of a gateway."""
 
@@ -192,6 +223,7 @@ class GatewayExchanges:
             raise UsageError(f"--url {shown}: write the address of a gateway, such as http://127.0.0.1:8765")
         self._key = key
         self.label = shown.partition("://")[2]
+        self.place = shown
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the exchanges that the gateway keeps, the latest first."""
