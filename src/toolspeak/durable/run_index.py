@@ -13,14 +13,14 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from toolspeak.durable.sqlite_file import INDEX, create_private, open_file, transaction
+from toolspeak.durable.sqlite_file import INDEX, create_private, name_errors, open_file, transaction
 from toolspeak.settings.files import cache_folder
-from toolspeak.values.errors import UsageError
+from toolspeak.values.errors import StoreUnavailable, UsageError
 
 KEPT_SECONDS = 60 * 86_400
 """How long the index of a place is kept that nobody looks at."""
@@ -86,22 +86,28 @@ class RunIndex:
 
     def __init__(self, place: str) -> None:
         self._lock = threading.Lock()
-        self._connection = _open(find_index(place))
+        self._connection, self._can_search = _open(find_index(place))
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._using():
             self._connection.close()
+
+    @contextmanager
+    def _using(self) -> Generator[None]:
+        """Let one thread use the file, and name its errors."""
+        with self._lock, name_errors("the index of runs", StoreUnavailable):
+            yield
 
     def load(self) -> dict[str, IndexedRun]:
         """Return all that is known of runs, by their ids."""
-        with self._lock:
+        with self._using():
             rows = self._connection.execute("SELECT run_id, version, figures FROM ts_indexed").fetchall()
         return {run_id: IndexedRun(version, figures) for run_id, version, figures in rows}
 
     def store(self, runs: Iterable[RunText]) -> None:
         """Store runs, in the place of what was known of them."""
-        with self._lock, transaction(self._connection):
+        with self._using(), transaction(self._connection):
             for run in runs:
                 self._remove(run.run_id)
                 number = self._connection.execute(
@@ -112,7 +118,7 @@ class RunIndex:
 
     def remove(self, run_ids: Collection[str]) -> None:
         """Forget runs."""
-        with self._lock, transaction(self._connection):
+        with self._using(), transaction(self._connection):
             for run_id in run_ids:
                 self._remove(run_id)
 
@@ -129,7 +135,12 @@ class RunIndex:
             words: Words, of which each may be the beginning of a longer one; what stands in quotation marks must stand
                 together.
             excerpts: For how many of the runs an excerpt is given.
+
+        Raises:
+            UsageError: This SQLite was built without FTS5.
         """
+        if not self._can_search:
+            raise UsageError("this Python has an SQLite without FTS5, so runs cannot be searched")
         query = build_query(words)
         if not query:
             return []
@@ -141,7 +152,7 @@ class RunIndex:
             WHERE ts_words MATCH :query ORDER BY ts_words.rowid DESC
         """
         marks = {"begin": BEGIN_MARK, "end": END_MARK, "width": SNIPPET_WORDS}
-        with self._lock:
+        with self._using():
             rows = self._connection.execute(statement, {"query": query, "excerpts": excerpts, **marks}).fetchall()
         return [FoundRun(run_id, _join(excerpt)) for run_id, excerpt in rows]
 
@@ -174,8 +185,11 @@ def _join(excerpt: str) -> str:
     return re.sub(f"({UNSPACED.pattern}{marks}) (?={marks}{UNSPACED.pattern})", lambda found: found[1], single)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Open a file, make one anew that cannot be used, and remove those that nobody has used for long."""
+def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open a file, and make one anew that cannot be used; return it, and whether it can be searched.
+
+    Where no file can be written, or words cannot be indexed, it is in memory.
+    """
     for _ in range(2):
         try:
             create_private(path)
@@ -186,15 +200,20 @@ def _open(path: Path) -> sqlite3.Connection:
             _delete(path)
         else:
             _drop_old(path)
-            return connection
+            return connection, True
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    for statements in INDEX.migrations:
-        for statement in statements:
-            connection.execute(statement)
-    return connection
+    [(runs, words)] = INDEX.migrations
+    connection.execute(runs)
+    try:
+        connection.execute(words)
+    except sqlite3.OperationalError:
+        connection.execute("CREATE TABLE ts_words (text)")
+        return connection, False
+    return connection, True
 
 
 def _drop_old(used: Path) -> None:
+    """Remove the files that nobody has used for long."""
     with suppress(OSError):
         used.touch()
         for each in used.parent.glob("*.db"):

@@ -13,11 +13,11 @@ import asyncio
 import json
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from toolspeak.page.figures import collect_words, measure_run
-from toolspeak.page.library import RunEntry, RunKey, RunLibrary, RunSource
-from toolspeak.values.errors import StoreUnavailable, ToolspeakError, UsageError
+from toolspeak.page.figures import FIGURES_FORMAT, collect_words, measure_run
+from toolspeak.page.library import RunEntry, RunKey, RunLibrary, RunMissing, RunSource
+from toolspeak.values.errors import StoreUnavailable, UsageError
 
 if TYPE_CHECKING:
     from toolspeak.durable.run_index import RunIndex, RunText
@@ -81,7 +81,8 @@ class SourceListing:
         if gone and not self.failure and self.index is not None:
             for run_id in gone:
                 self.figures.pop(run_id, None)
-            await asyncio.to_thread(self.index.remove, gone)
+            with suppress(StoreUnavailable):
+                await asyncio.to_thread(self.index.remove, gone)
         return bool(changed or gone or before != self.failure)
 
     def note_changes(self, run_ids: list[str], revision: int) -> None:
@@ -105,7 +106,7 @@ class SourceListing:
         return [
             run_id
             for run_id, entry in self.entries.items()
-            if run_id not in self.figures or self.figures[run_id][0] != entry.version
+            if run_id not in self.figures or self.figures[run_id][0] != _make_version(entry)
         ]
 
     def encode(self, since: int) -> dict[str, Any]:
@@ -138,10 +139,8 @@ class SourceListing:
         if entry.labels:
             data["labels"] = entry.labels
         annotation = entry.annotation
-        for name, value in (("score", annotation.score), ("note", annotation.note), ("tags", annotation.tags)):
-            if value:
-                data[name] = value
-        return data
+        said = {"score": annotation.score, "note": annotation.note, "tags": annotation.tags}
+        return data | {name: value for name, value in said.items() if value}
 
 
 class Catalogue:
@@ -163,6 +162,8 @@ class Catalogue:
             )
             if any(refreshed):
                 self._revision = revision
+            if self._has_many:
+                await asyncio.gather(*(each.open_index() for each in self._listings.values() if each.entries))
         self._start_measuring()
         sources = [each.encode(since) for each in self._listings.values()]
         return {"revision": self._revision, "sources": sources}
@@ -189,46 +190,48 @@ class Catalogue:
 
     # Figures
 
+    @property
+    def _has_many(self) -> bool:
+        """Whether there is more than one run: else nobody needs a list."""
+        return sum(len(each.entries) for each in self._listings.values()) > 1
+
     def _start_measuring(self) -> None:
-        """Measure what is new, unless there is one run alone: nobody needs a list then."""
-        count = sum(len(each.entries) for each in self._listings.values())
-        if count > 1 and (self._task is None or self._task.done()):
+        if self._has_many and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._measure())
 
     async def _measure(self) -> None:
+        """Measure the runs that are new or have changed, until a store cannot be reached."""
         for listing in self._listings.values():
-            if not listing.entries:
-                continue
-            is_new = listing.index is None
-            index = await listing.open_index()
-            if is_new:
-                self._note(listing, [run_id for run_id in listing.entries if run_id in listing.figures])
-            waiting = listing.list_unmeasured()
-            while waiting:
-                batch, waiting = waiting[:BATCH_RUNS], waiting[BATCH_RUNS:]
-                await self._measure_batch(listing, index, batch)
+            with suppress(StoreUnavailable):
+                waiting = listing.list_unmeasured()
+                while waiting:
+                    batch, waiting = waiting[:BATCH_RUNS], waiting[BATCH_RUNS:]
+                    await self._measure_batch(listing, batch)
 
-    async def _measure_batch(self, listing: SourceListing, index: "RunIndex", run_ids: list[str]) -> None:
+    async def _measure_batch(self, listing: SourceListing, run_ids: list[str]) -> None:
         texts: list[RunText] = []
         began = time.monotonic()
         for run_id in run_ids:
             while self._library.is_reading:
                 await asyncio.sleep(WAIT_SECONDS)
             entry = listing.entries.get(run_id)
-            if entry is None:
+            text = None if entry is None else await _read_run(listing.source, entry)
+            if text is None:
                 continue
-            text = await _read_run(listing.source, entry)
             listing.figures[run_id] = text.version, json.loads(text.figures)
             texts.append(text)
             if time.monotonic() - began > BATCH_SECONDS:
-                await self._keep(listing, index, texts)
+                await self._keep(listing, texts)
                 texts, began = [], time.monotonic()
-        await self._keep(listing, index, texts)
+        await self._keep(listing, texts)
 
-    async def _keep(self, listing: SourceListing, index: "RunIndex", texts: "list[RunText]") -> None:
-        if texts:
-            await asyncio.to_thread(index.store, texts)
-            self._note(listing, [each.run_id for each in texts])
+    async def _keep(self, listing: SourceListing, texts: "list[RunText]") -> None:
+        """Store what was measured. If that fails it is still known here, and measured again by the next server."""
+        readable = [each for each in texts if each.text or "unreadable" not in listing.figures[each.run_id][1]]
+        index = await listing.open_index()
+        with suppress(StoreUnavailable):
+            await asyncio.to_thread(index.store, readable)
+        self._note(listing, [each.run_id for each in texts])
 
     def _note(self, listing: SourceListing, run_ids: list[str]) -> None:
         if run_ids:
@@ -255,16 +258,23 @@ def _open_index(place: str, name: str) -> "tuple[RunIndex, dict[str, tuple[str, 
     return index, {run_id: (each.version, json.loads(each.figures)) for run_id, each in known.items()}
 
 
-async def _read_run(source: RunSource, entry: RunEntry) -> "RunText":
-    """Read a run and measure it. One that cannot be read has no figures, and is not tried again until it changes."""
+def _make_version(entry: RunEntry) -> str:
+    return f"{FIGURES_FORMAT} {entry.version}"
+
+
+async def _read_run(source: RunSource, entry: RunEntry) -> "RunText | None":
+    """Read a run and measure it; None if it is gone. One that cannot be read is tried again when it has changed."""
     from toolspeak.durable.run_index import RunText
 
+    version = _make_version(entry)
     try:
         document = await source.open(entry.id)
         await document.wait_until_read()
-    except ToolspeakError as error:
-        return RunText(entry.id, entry.version, json.dumps({"unreadable": str(error)}), "")
+    except RunMissing:
+        return None
+    except UsageError as error:
+        return RunText(entry.id, version, json.dumps({"unreadable": str(error)}), "")
     figures, words = await asyncio.to_thread(lambda: (measure_run(document), collect_words(document)))
     if document.failure:
         figures["unreadable"] = document.failure
-    return RunText(entry.id, entry.version, json.dumps(cast("Any", figures)), words)
+    return RunText(entry.id, version, json.dumps(figures), words)

@@ -1,7 +1,7 @@
 """How two runs differ: their figures, and step by step their prompts, answers, calls and results.
 
-The steps of a run are its messages at the start, its turns, its calls and its end. Steps that are equal in both runs are
-found first; between them, steps of the same kind are taken for each other's counterparts, calls by their names. The
+The steps of a run are its messages at the start, its turns, its calls and its end. Steps that are equal in both runs
+are found first; between them, steps of the same kind are taken for each other's counterparts, calls by their names. The
 texts of a pair are compared word by word, or line by line if they are long.
 """
 

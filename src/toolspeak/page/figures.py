@@ -24,6 +24,9 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.messages import Text
 
+FIGURES_FORMAT = 1
+"""To be raised when runs are measured in another way: those in an index are then measured again."""
+
 MAX_TEXT_CHARS = 200_000
 """How much of what was said in a run is searched: enough for hours of work."""
 

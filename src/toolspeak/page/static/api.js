@@ -1,10 +1,16 @@
 // @ts-check
 // Requests to the server of this page. There are no others.
 
-/** @import { Change, Details, Outline, RunKey, ShownRequest, SourceList } from "./types.js" */
+/** @import { Annotation, Change, Details, Differences, Outline, RunChanges, RunKey, ShownRequest } from "./types.js" */
 
 /** What the server says in words when it refuses something. */
-export class ServerError extends Error {}
+export class ServerError extends Error {
+  /** @param {string} message @param {number} [status] */
+  constructor(message, status = 0) {
+    super(message);
+    this.status = status;
+  }
+}
 
 /**
  * @param {string} path
@@ -28,7 +34,7 @@ async function request(path, options) {
     // It is plain text.
   }
   if (message === "") message = `The server answered with status ${response.status}`;
-  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1));
+  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1), response.status);
 }
 
 /** @param {RunKey} key */
@@ -36,9 +42,48 @@ export function runPath(key) {
   return `/api/runs/${encodeURIComponent(key.source)}/${encodeURIComponent(key.id)}`;
 }
 
-/** @returns {Promise<SourceList[]>} */
-export async function fetchSources() {
-  return (await request("/api/runs")).sources;
+/**
+ * Fetch the runs of all sources, or those that have changed.
+ * @param {number} since the revision that is known; 0 for all
+ * @returns {Promise<RunChanges>}
+ */
+export function fetchRuns(since) {
+  return request(since ? `/api/runs?since=${since}` : "/api/runs");
+}
+
+/**
+ * Find the runs in which words occur.
+ * @param {string} words
+ * @returns {Promise<{found: {source: string, id: string, excerpt: string}[], unread: number}>}
+ */
+export function searchRuns(words) {
+  return request(`/api/search?${new URLSearchParams({ words })}`);
+}
+
+/** @param {RunKey} first @param {RunKey} second @returns {Promise<Differences>} */
+export function fetchDifferences(first, second) {
+  return request(`/api/differences?${new URLSearchParams({ first: joinKey(first), second: joinKey(second) })}`);
+}
+
+/** @param {RunKey} key @returns {Promise<Annotation & {can_annotate: boolean}>} */
+export function fetchAnnotation(key) {
+  return request(`${runPath(key)}/annotation`);
+}
+
+/** @param {RunKey} key @param {Annotation} annotation @returns {Promise<Annotation>} */
+export function saveAnnotation(key, annotation) {
+  return post(`${runPath(key)}/annotation`, annotation);
+}
+
+/** @param {RunKey} key */
+export function joinKey(key) {
+  return `${key.source}/${key.id}`;
+}
+
+/** @param {string} text @returns {RunKey | undefined} */
+export function splitKey(text) {
+  const slash = text.indexOf("/");
+  return slash > 0 ? { source: text.slice(0, slash), id: text.slice(slash + 1) } : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 // @ts-check
 // One run on the screen: its head with figures, its lanes, and its timeline. Follows the run as long as it goes on.
 
+import { buildNotesButton } from "./annotate.js";
 import { fetchOutline, fetchRest, followRun, post, runPath } from "./api.js";
 import { drawError, h, showControls } from "./dom.js";
 import { FindBar } from "./find.js";
@@ -34,7 +35,7 @@ export class RunView {
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
-    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls, buildSaveButton(key), buildNextButton(key, () => this.model));
+    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls, buildNotesButton(key), buildSaveButton(key), buildNextButton(key, () => this.model));
     this._head = h(
       "header",
       { class: "run-head" },
