@@ -180,9 +180,8 @@ def _separate(text: str) -> str:
 
 def _join(excerpt: str) -> str:
     """Return an excerpt on one line, without the spaces that `_separate` has put into it."""
-    marks = f"[{BEGIN_MARK}{END_MARK}]?"
-    single = " ".join(excerpt.split())
-    return re.sub(f"({UNSPACED.pattern}{marks}) (?={marks}{UNSPACED.pattern})", lambda found: found[1], single)
+    mark = f"[{BEGIN_MARK}{END_MARK}]?"
+    return " ".join(re.sub(f" ({mark}){UNSPACED.pattern}({mark}) ", r"\1\2\3", excerpt).split())
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, bool]:

@@ -111,7 +111,9 @@ def list_steps(document: RunDocument) -> list[Step]:
             case TurnEnded(message=message, usage=usage):
                 step = turns.get(path)
                 if step is not None:
-                    step.texts["answer"] = message.text
+                    if not message.calls:  # what the model says in the end has its counterpart in what it says there
+                        step.label = f"{inner}answer"
+                    step.texts["text"] = message.text
                     if usage.input_tokens or usage.output_tokens:
                         step.texts["tokens"] = f"{usage.input_tokens} read, {usage.output_tokens} written"
             case CallReady(call=call):
@@ -154,14 +156,27 @@ def pair_steps(first: Sequence[Step], second: Sequence[Step]) -> Iterator[tuple[
 
 
 def _pair_by_kind(first: Sequence[Step], second: Sequence[Step]) -> Iterator[tuple[Step | None, Step | None]]:
-    names = [[f"{each.kind} {each.label}" for each in steps] for steps in (first, second)]
-    for kind, start, end, other_start, other_end in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
-        left, right = first[start:end], second[other_start:other_end]
-        if kind == "equal":
-            yield from zip(left, right, strict=True)
+    """Yield as many pairs of the same kind as there are in order; where there is a choice, the earlier ones."""
+    left, right = ([(each.kind, each.label) for each in steps] for steps in (first, second))
+    pairs = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]  # how many there are behind two places
+    for one in range(len(left) - 1, -1, -1):
+        for other in range(len(right) - 1, -1, -1):
+            is_pair = left[one] == right[other]
+            best = max(pairs[one + 1][other], pairs[one][other + 1])
+            pairs[one][other] = pairs[one + 1][other + 1] + 1 if is_pair else best
+    one = other = 0
+    while one < len(left) and other < len(right):
+        if left[one] == right[other]:
+            yield first[one], second[other]
+            one, other = one + 1, other + 1
+        elif pairs[one + 1][other] >= pairs[one][other + 1]:
+            yield first[one], None
+            one += 1
         else:
-            yield from ((each, None) for each in left)
-            yield from ((None, each) for each in right)
+            yield None, second[other]
+            other += 1
+    yield from ((each, None) for each in first[one:])
+    yield from ((None, each) for each in second[other:])
 
 
 def _describe_pair(first: Step | None, second: Step | None) -> dict[str, Any]:
