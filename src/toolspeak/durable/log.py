@@ -539,6 +539,11 @@ class ConversationStore(RunStore):
             for run_id, conversation, start, model, status, stop_reason, updated, facts, annotation in rows
         ]
 
+    def read_version(self) -> int:
+        """Return a number that differs after another connection, and none but another one, has changed the file."""
+        with _name_errors(self.path):
+            return self._connection.execute("PRAGMA data_version").fetchone()[0]
+
     def annotate(self, run_id: str, data: str) -> bool:
         """Store what people say of a run instead of what they said before; return whether there is such a run."""
         with _name_errors(self.path), transaction(self._connection):

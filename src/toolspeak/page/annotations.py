@@ -42,7 +42,10 @@ class Annotation:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was said."""
-        return self == Annotation()
+        return self == NOTHING_SAID
+
+
+NOTHING_SAID = Annotation()
 
 
 def parse_annotation(data: dict[str, Any]) -> Annotation:
@@ -66,12 +69,14 @@ def _clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
 
 def load_annotation(text: str) -> Annotation:
     """Return an annotation as it was stored. What cannot be read counts as empty."""
+    if not text:
+        return NOTHING_SAID
     try:
-        data: Any = json.loads(text) if text else {}
+        data: Any = json.loads(text)
     except (ValueError, RecursionError):
         data = {}
     if not isinstance(data, dict):
-        return Annotation()
+        return NOTHING_SAID
     fields = cast("dict[str, Any]", data)
     score, note, tags = fields.get("score"), fields.get("note"), fields.get("tags")
     texts = [tag for tag in cast("list[Any]", tags) if isinstance(tag, str)] if isinstance(tags, list) else []
@@ -98,7 +103,7 @@ def read_notes(record: Path) -> Annotation:
         with open_regular_file(name_notes_file(record)) as file:
             return load_annotation(file.read(MAX_NOTES_BYTES).decode("utf-8", "replace"))
     except OSError:
-        return Annotation()
+        return NOTHING_SAID
 
 
 def write_notes(record: Path, annotation: Annotation) -> None:

@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from toolspeak.page.annotations import NOTHING_SAID
 from toolspeak.page.figures import FIGURES_FORMAT, collect_words, measure_run
 from toolspeak.page.library import RunEntry, RunKey, RunLibrary, RunMissing, RunSource
 from toolspeak.values.errors import StoreUnavailable, UsageError
@@ -22,10 +23,7 @@ from toolspeak.values.errors import StoreUnavailable, UsageError
 if TYPE_CHECKING:
     from toolspeak.durable.run_index import RunIndex, RunText
 
-ENTRY_FIELDS = ("id", "title", "where", "model", "status", "reason", "updated", "size")
-
-OWN_FIGURES = frozenset({"title", "status", "reason", "model"})
-"""Figures that a source may know better: they count where the entry of the source has none."""
+NO_FIGURES: dict[str, Any] = {}
 
 PAUSE_FACTOR = 5.0
 """How much longer than listing the runs of a source takes nothing is asked of it: a list of many takes a while."""
@@ -127,20 +125,27 @@ class SourceListing:
         return data
 
     def _encode_run(self, entry: RunEntry) -> dict[str, Any]:
-        data: dict[str, Any] = {field: getattr(entry, field) for field in ENTRY_FIELDS}
-        figures = self.figures.get(entry.id, ("", {}))[1]
-        if entry.status == "unknown" and figures.get("status") == "paused":  # whether one goes on is not in its file
-            data["status"] = "paused"
-        for name, value in figures.items():
-            if name not in OWN_FIGURES or not data[name]:
-                data[name] = value
+        figures = self.figures.get(entry.id, ("", NO_FIGURES))[1]
+        data = figures | {
+            "id": entry.id,
+            "title": entry.title or figures.get("title", ""),
+            "where": entry.where,
+            "model": entry.model or figures.get("model", ""),
+            "status": entry.status,
+            "reason": entry.reason or figures.get("reason", ""),
+            "updated": entry.updated,
+            "size": entry.size,
+        }
+        if entry.status == "unknown" and figures.get("status") in ("paused", "done"):  # whether it goes on is not known
+            data["status"] = figures["status"]
         if entry.conversation:
             data["conversation"] = entry.conversation
         if entry.labels:
             data["labels"] = entry.labels
-        annotation = entry.annotation
-        said = {"score": annotation.score, "note": annotation.note, "tags": annotation.tags}
-        return data | {name: value for name, value in said.items() if value}
+        if (said := entry.annotation) is not NOTHING_SAID:
+            texts = {"score": said.score, "note": said.note, "tags": said.tags}
+            data |= {name: value for name, value in texts.items() if value}
+        return data
 
 
 class Catalogue:
@@ -255,7 +260,8 @@ def _open_index(place: str, name: str) -> "tuple[RunIndex, dict[str, tuple[str, 
 
     index = RunIndex(place if name != "playground" else f"playground {place}")
     known = index.load()
-    return index, {run_id: (each.version, json.loads(each.figures)) for run_id, each in known.items()}
+    figures: list[dict[str, Any]] = json.loads(f"[{','.join(each.figures for each in known.values())}]")  # all at once
+    return index, {run_id: (each.version, data) for (run_id, each), data in zip(known.items(), figures, strict=True)}
 
 
 def _make_version(entry: RunEntry) -> str:

@@ -57,7 +57,7 @@ FIGURES = {
     "input_tokens": "Tokens read",
     "output_tokens": "Tokens written",
     "cost": "Cost",
-    "seconds": "Seconds",
+    "seconds": "Time",
 }
 
 

@@ -69,6 +69,8 @@ def measure_run(document: RunDocument) -> dict[str, Any]:
         "seconds": round(max(times) - min(times), 3) if times else None,
         "answer": answer,
     }
+    if figures["reason"] == "answered":
+        del figures["detail"]
     return {name: value for name, value in figures.items() if value}
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolspeak.page.annotations import LOW_SCORE, Annotation, parse_annotation
+from toolspeak.page.annotations import LOW_SCORE, NOTHING_SAID, Annotation, parse_annotation
 from toolspeak.page.catalogue import Catalogue
 from toolspeak.page.document import RunDocument
 from toolspeak.page.library import AnnotatedRuns, RunKey, RunLibrary
@@ -126,7 +126,7 @@ class HomeRoutes:
         if entry is None:
             await self._catalogue.list_runs(at_once=True)
             entry = self._catalogue.find_entry(key)
-        return Annotation() if entry is None else entry.annotation
+        return NOTHING_SAID if entry is None else entry.annotation
 
 
 def parse_key(text: str) -> RunKey:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from toolspeak.page.annotations import Annotation
+from toolspeak.page.annotations import NOTHING_SAID, Annotation
 from toolspeak.page.document import RunDocument
 from toolspeak.values.errors import ToolspeakError, UsageError
 from toolspeak.values.frozen import frozen
@@ -39,7 +39,7 @@ class RunEntry:
     size: str = ""  # in bytes or facts, in words
     conversation: str = ""  # what tells the conversation that it belongs to from others
     labels: tuple[str, ...] = ()  # by what its program finds it, as `tenant: acme`
-    annotation: Annotation = Annotation()
+    annotation: Annotation = NOTHING_SAID
     version: str = ""  # differs whenever more of the run may be there
 
 

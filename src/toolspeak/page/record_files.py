@@ -1,8 +1,9 @@
 """Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
 
 A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
-A list reads the beginning and the end of each file only, and nothing of one that has not changed since the last time. A
-run is there as soon as the first piece of its file was read; a task reads the rest. A file that grows is followed while
+A list reads the beginning and the end of each file only, and nothing of one that has not changed since the last time. Of
+many files that are new it reads some, the newest; the others are read for the next lists, and have no title until then.
+A run is there as soon as the first piece of its file was read; a task reads the rest. A file that grows is followed while
 somebody watches it.
 """
 
@@ -30,6 +31,9 @@ from toolspeak.values.events import RunEnded, RunStarted
 from toolspeak.values.messages import Message
 
 MAX_LISTED_FILES = 20_000
+MAX_READ_FILES = 500
+"""How many files are looked into for one list."""
+
 MAX_VISITED_FILES = 200_000
 """How many files and folders are looked at to find records."""
 
@@ -49,6 +53,14 @@ MAX_ADDED_FACTS = 500
 """How many facts are folded before the server looks after others."""
 
 POLL_SECONDS = 0.25
+
+
+class KnownFile(NamedTuple):
+    """What is known of a file: its version, its run (None for what is no record), and whether it was looked into."""
+
+    version: str
+    entry: RunEntry | None
+    is_read: bool
 
 
 class FoundFile(NamedTuple):
@@ -74,7 +86,7 @@ class RecordFiles:
             raise UsageError(f"{target} is neither a file nor a folder")
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
-        self._known: dict[Path, tuple[str, RunEntry | None]] = {}  # with the version; None for what is no record
+        self._known: dict[Path, KnownFile] = {}
         self._notes: dict[Path, tuple[str, Annotation]] = {}
         self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
         self.label = self._target.name or str(self._target)
@@ -93,13 +105,23 @@ class RecordFiles:
 
     def _list(self) -> list[RunEntry]:
         found, notes = self._find_files()
-        newest = sorted(found, reverse=True)[:MAX_LISTED_FILES]
-        self._known = {each.path: self._find_entry(each) for each in newest}
-        entries = ((each.path, self._known[each.path][1]) for each in newest)
-        listed = [(path, entry) for path, entry in entries if entry is not None]
-        self._notes = {path: self._find_notes(path, notes) for path, _ in listed if name_notes_file(path) in notes}
+        known: dict[Path, KnownFile] = {}
+        rest = MAX_READ_FILES
+        for each in sorted(found, reverse=True)[:MAX_LISTED_FILES]:
+            before = self._known.get(each.path)
+            if before is not None and before.version == each.version and (before.is_read or rest == 0):
+                known[each.path] = before
+            elif rest > 0:
+                rest -= 1
+                known[each.path] = KnownFile(each.version, self._describe(each), is_read=True)
+            else:
+                known[each.path] = KnownFile(each.version, self._describe_unread(each), is_read=False)
+        self._known = known
+        listed = [(path, each.entry) for path, each in known.items() if each.entry is not None]
+        annotated = {path for path, _ in listed if name_notes_file(path) in notes} if notes else set[Path]()
+        self._notes = {path: self._find_notes(path, notes) for path in annotated}
         return [
-            entry if path not in self._notes else replace(entry, annotation=self._notes[path][1])
+            entry if path not in annotated else replace(entry, annotation=self._notes[path][1])
             for path, entry in listed
         ]
 
@@ -129,12 +151,6 @@ class RecordFiles:
                     found.append(FoundFile(state.st_mtime, Path(entry.path), _make_version(state)))
         return found, notes
 
-    def _find_entry(self, found: FoundFile) -> tuple[str, RunEntry | None]:
-        known = self._known.get(found.path)
-        if known is not None and known[0] == found.version:
-            return known
-        return found.version, self._describe(found)
-
     def _find_notes(self, path: Path, versions: dict[Path, str]) -> tuple[str, Annotation]:
         version, known = versions[name_notes_file(path)], self._notes.get(path)
         return known if known is not None and known[0] == version else (version, read_notes(path))
@@ -160,11 +176,10 @@ class RecordFiles:
         started = first.fact if first is not None and isinstance(first.fact, RunStarted) else None
         ended = last.fact if last is not None and isinstance(last.fact, RunEnded) else None
         title = None if started is None else preview_prompt(started)
-        base = self._target if self._target.is_dir() else self._target.parent
         return RunEntry(
             id=self.add(path),
             title=path.name if title is None else title,
-            where=str(path.relative_to(base)),
+            where=self._name(path),
             model=started.model if started is not None else "",
             status="done" if ended is not None else "unknown",
             reason=ended.reason if ended is not None else "",
@@ -172,6 +187,15 @@ class RecordFiles:
             size=_format_bytes(size),
             version=found.version,
         )
+
+    def _describe_unread(self, found: FoundFile) -> RunEntry:
+        name = self._name(found.path)
+        return RunEntry(id=self.add(found.path), title="", where=name, updated=found.changed, version=found.version)
+
+    def _name(self, path: Path) -> str:
+        """Return the path of a file in the folder that is shown."""
+        base = self._target if self._target.is_dir() else self._target.parent
+        return str(path)[len(str(base)) :].lstrip("/\\")
 
     async def open(self, run_id: str) -> RunDocument:
         """Read the first piece of a file; a task reads on to its end."""

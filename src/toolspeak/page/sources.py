@@ -24,7 +24,7 @@ from toolspeak.durable import Runs, RunUnknown
 from toolspeak.durable.descriptions import read_prompt
 from toolspeak.durable.event_feed import find_run
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.log import ConversationStore, StoredFact
+from toolspeak.durable.log import ConversationStore, LoggedRun, StoredFact
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.durable.rows import RunRow
 from toolspeak.page.annotations import Annotation, dump_annotation, load_annotation
@@ -56,6 +56,7 @@ class LoggedRuns:
     def __init__(self, path: Path) -> None:
         """Open the log; raise `UsageError` if it cannot be used."""
         self._store = ConversationStore(path)
+        self._listed: tuple[int | None, list[RunEntry]] = None, []  # with the version of the file
         self.place = str(path)
         self._lock = threading.Lock()  # a store may be used from several threads, one at a time
 
@@ -65,23 +66,11 @@ class LoggedRuns:
 
     def _list(self) -> list[RunEntry]:
         with self._lock:
-            summaries = self._store.list_latest_runs(MAX_LISTED_RUNS)
-        return [
-            RunEntry(
-                id=each.run_id,
-                title=each.title,
-                where=each.conversation[:8],
-                model=each.model,
-                status=each.status if each.status in ("running", "paused", "done") else "unknown",
-                reason=each.stop_reason,
-                updated=each.updated,
-                size=f"{each.facts} facts",
-                conversation=each.conversation,
-                annotation=load_annotation(each.annotation),
-                version=f"{each.facts} {each.status}",
-            )
-            for each in summaries
-        ]
+            version = self._store.read_version()
+            if version != self._listed[0]:
+                runs = self._store.list_latest_runs(MAX_LISTED_RUNS)
+                self._listed = version, [_describe_logged(each) for each in runs]
+            return self._listed[1]
 
     async def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep what people say of a run in the log."""
@@ -90,6 +79,7 @@ class LoggedRuns:
 
     def _annotate(self, run_id: str, data: str) -> bool:
         with self._lock:
+            self._listed = None, []
             return self._store.annotate(run_id, data)
 
     async def open(self, run_id: str) -> RunDocument:
@@ -123,6 +113,22 @@ class LoggedRuns:
         """Close the file."""
         with self._lock:
             self._store.close()
+
+
+def _describe_logged(run: LoggedRun) -> RunEntry:
+    return RunEntry(
+        id=run.run_id,
+        title=run.title,
+        where=run.conversation[:8],
+        model=run.model,
+        status=run.status if run.status in ("running", "paused", "done") else "unknown",
+        reason=run.stop_reason,
+        updated=run.updated,
+        size=f"{run.facts} facts",
+        conversation=run.conversation,
+        annotation=load_annotation(run.annotation),
+        version=f"{run.facts} {run.status}",
+    )
 
 
 class DurableStore:

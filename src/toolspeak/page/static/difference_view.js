@@ -68,7 +68,7 @@ export class DifferenceView {
         { class: isDifferent ? "is-different" : "is-same" },
         h("th", { scope: "row" }, label),
         ...texts.map((text) => h("td", {}, text)),
-        h("td", { class: "quiet" }, isDifferent ? describeChange(values) : "same"),
+        h("td", { class: "quiet" }, isDifferent ? describeChange(name, values) : "same"),
       );
     });
     return h(
@@ -104,6 +104,7 @@ export class DifferenceView {
       ...(step.parts ?? []).map((part) => {
         if (part.state === "same") return h("p", { class: "quiet step-text" }, `${part.label}: ${part.text ?? ""}`);
         const [first, second] = part.texts ?? [null, null];
+        if (part.label === "tokens") return drawTokens(first, second);
         return h(
           "div",
           { class: "step-part" },
@@ -126,6 +127,12 @@ function drawSide(name, segments, tag) {
   );
 }
 
+/** Draw on one line what a turn has read and written in both runs. @param {(Segment[] | null)[]} sides */
+function drawTokens(...sides) {
+  const texts = sides.map((segments) => (segments ?? []).map(([, text]) => text).join("") || "none");
+  return h("p", { class: "quiet step-text" }, `tokens: ${texts.join("  →  ")}`);
+}
+
 /** @param {string} name @param {string | number | null} value */
 function formatFigure(name, value) {
   if (value === null || value === undefined) return name === "model" || name === "dialect" || name === "reason" ? "–" : "0";
@@ -135,11 +142,11 @@ function formatFigure(name, value) {
   return name === "seconds" ? formatSeconds(value) : value.toLocaleString("en");
 }
 
-/** @param {[string | number | null, string | number | null]} values */
-function describeChange([first, second]) {
+/** @param {string} name @param {[string | number | null, string | number | null]} values */
+function describeChange(name, [first, second]) {
   const [from, to] = [first ?? 0, second ?? 0];
   if (typeof from !== "number" || typeof to !== "number") return "differs";
   const sign = to > from ? "+" : "−";
   const part = from > 0 ? ` (${sign}${Math.round((Math.abs(to - from) / from) * 100)} %)` : "";
-  return `${sign}${Number(Math.abs(to - from).toPrecision(3)).toLocaleString("en")}${part}`;
+  return `${sign}${formatFigure(name, Math.abs(to - from))}${part}`;
 }

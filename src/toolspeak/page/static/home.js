@@ -31,6 +31,8 @@ export class Home {
     this._runs = new Map();
     /** @type {Map<string, Group>} */
     this._groups = new Map();
+    /** @type {Set<string>} runs that stand under the line of their conversation */
+    this._grouped = new Set();
     /** @type {Set<string>} */
     this._chosen = new Set();
     this.filter = new RunFilter(() => this.draw());
@@ -144,10 +146,12 @@ export class Home {
       else groups.set(name, [run]);
     }
     this._groups.clear();
+    this._grouped.clear();
     return [...groups].flatMap(([name, members]) => {
       const keys = members.map((run) => run.key);
       if (!name.startsWith("group ") || members.length < 2) return keys;
       this._groups.set(name, { name, runs: members });
+      for (const key of keys) this._grouped.add(key);
       return [name, ...keys];
     });
   }
@@ -164,6 +168,7 @@ export class Home {
       onChoose: (isChosen) => this._choose(key, isChosen),
     });
     line.classList.toggle("is-chosen", this._chosen.has(key));
+    line.classList.toggle("in-group", this._isGrouped && this._grouped.has(key));
     return line;
   }
 

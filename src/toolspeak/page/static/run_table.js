@@ -67,6 +67,7 @@ export function sortRuns(runs, name, isUp) {
  * @param {ListedRun[]} runs
  */
 export function describeSums(runs) {
+  if (runs.length === 0) return ["0 runs"];
   /** @param {(entry: Entry) => number} figure */
   const sum = (figure) => runs.reduce((total, { entry }) => total + figure(entry), 0);
   const [errors, repairs, refusals] = [sum((each) => each.errors ?? 0), sum((each) => each.repairs ?? 0), sum((each) => each.refusals ?? 0)];

@@ -34,7 +34,7 @@ export class VirtualList {
     /** @type {Map<K, HTMLElement>} */
     this._drawn = new Map();
     this._space = h("div", { class: "list-space", role: isTable ? "rowgroup" : "list", "aria-label": label });
-    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: "-1" }, this._space);
+    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: isTable ? null : "-1" }, this._space);
     this.staysAtEnd = false;
     this._endTop = 0;
     this._frame = 0;
