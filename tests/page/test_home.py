@@ -181,17 +181,6 @@ def test_a_run_that_waits_is_seen_in_the_table_and_in_the_list(tab: BrowserTab, 
         expect(tab.page.locator(".run-list .entry", has_text="Refund it.")).to_contain_text("waiting")
 
 
-def test_an_unknown_run_says_so(home: Page, tab: BrowserTab) -> None:
-    home.goto(f"{home.url.partition('#')[0]}#run=files/nothing")
-    expect(home.locator("h1")).to_have_text("This run is not here")
-    expect(home.locator(".welcome")).to_contain_text("There is no such file in the folder.")
-    expect(home.locator(".run-tools")).to_have_count(0)
-    home.get_by_role("link", name="Show all runs").click()
-    expect(home.locator(".run-open")).to_have_count(3)
-    assert all("404" in complaint for complaint in tab.complaints)
-    tab.complaints.clear()
-
-
 def test_a_score_a_note_and_tags_are_said_of_a_run_and_listed(home: Page, tab: BrowserTab) -> None:
     home.get_by_role("button", name="Pay the invoice of Globex.").click()
     home.get_by_role("button", name="Score, note, tags…").click()

@@ -700,6 +700,13 @@ class PageOptions:
             help="Keep the runs of the playground in this folder instead of the folder for your data.",
         ),
     ] = None
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat",
+            help="Open a chat with a model in the browser; what you say is kept in the log, unless log = false.",
+        ),
+    ] = False
     export: Annotated[
         Path | None,
         typer.Option(

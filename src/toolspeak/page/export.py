@@ -141,9 +141,10 @@ class _ExportedRun:
 
     def _draw_head(self, title: str) -> Markup:
         document, summary = self._document, self._document.fold.summary
-        turns = sum(row.kind == "turn" for row in self._rows)
+        turns: int = summary["turns"]
         is_done, reason = summary["status"] == "done", summary.get("reason", "")
-        tone = ("good" if reason == "answered" else "bad") if is_done else "open"
+        has_faults = summary["errors"] + summary["refusals"] > 0
+        tone = ("bad" if reason != "answered" else "warn" if has_faults else "good") if is_done else "open"
         tokens = _describe_tokens(summary["input_tokens"], summary["output_tokens"])
         facts = [
             summary.get("model", ""),
@@ -158,7 +159,14 @@ class _ExportedRun:
             "header",
             {"class": "run-head"},
             text_element("h1", "", title),
-            element("p", {"class": "run-facts"}, words, *(text_element("span", "", fact) for fact in facts if fact)),
+            element(
+                "p",
+                {"class": "run-facts"},
+                words,
+                *_draw_counts(summary),
+                *(text_element("span", "", fact) for fact in facts if fact),
+            ),
+            text_element("p", "remark remark-bad", summary["detail"]) if is_done and summary.get("detail") else None,
             text_element("p", "remark remark-bad", document.failure) if document.failure else None,
             self._draw_shown(),
         )
@@ -199,8 +207,7 @@ class _ExportedRun:
             self._draw_bar(row),
         )
         sections = [_draw_section(each) for each in self._list_sections(row)]
-        numbers = f"{'Fact' if len(row.facts) == 1 else 'Facts'} {', '.join(map(str, row.facts))}"
-        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", numbers))
+        body = element("div", {"class": "details"}, *sections)
         return element("details", {"class": "fold", "open": self._is_open(row)}, summary, body)
 
     def _is_open(self, row: OutlineRow) -> bool:
@@ -248,24 +255,35 @@ def _describe_row_head(row: OutlineRow) -> RowHead:
     match row.kind:
         case "message":
             role: str = fields["role"]
-            return RowHead(ROLES.get(role, role), fields["text"])
+            label = "Task" if role == "user" and row.path else ROLES.get(role, role)
+            return RowHead(label, fields["text"])
         case "turn":
             is_usual = fields.get("finish") in (None, "stop", "tool_calls", "closed")
             badges = (("void", "plain"),) if fields.get("void") else () if is_usual else ((fields["finish"], "bad"),)
             return RowHead(f"Turn {fields['turn']}", fields.get("text", ""), _describe_turn(row), badges=badges)
         case "call":
             outcome = fields.get("error", fields.get("result"))
-            arguments = f"({fields.get('arguments', '')})"
+            written = fields.get("arguments", "")
+            arguments = written if fields.get("is_program") else f"({written})"
             text = arguments if outcome is None else f"{arguments}  →  {outcome}"
             is_bad = fields["stage"] in ("failed", "malformed", "refused")
             badges = tuple(_list_call_badges(row, is_bad=is_bad))
             return RowHead(fields["name"] or "a call", text, _describe_duration(row), "bad" if is_bad else "", badges)
         case "end":
             tone = "good" if fields["reason"] == "answered" else "bad"
-            at = "" if fields.get("at") is None else _describe_seconds(fields["at"])
+            seconds = fields.get("seconds", fields.get("at"))
+            at = "" if seconds is None else _describe_seconds(seconds)
             return RowHead(_describe_end(fields["reason"]), fields.get("text", ""), at, tone)
         case "note":
             return RowHead("Note", fields.get("text", ""))
+
+
+def _draw_counts(summary: Mapping[str, Any]) -> Iterator[Markup]:
+    """Draw how much went wrong in a run."""
+    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn")):
+        if count := summary[name]:
+            words = f"{count} {name if count > 1 else name[:-1]}"
+            yield text_element("span", f"fault-count fault-{tone}", words)
 
 
 def _describe_end(reason: str) -> str:
@@ -279,8 +297,8 @@ def _describe_seconds(seconds: float) -> str:
 
 
 def _describe_tokens(read: int, written: int) -> str:
-    """Return what a model has read and written. Some endpoints do not count what was read."""
-    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
+    """Return input and output tokens. Some endpoints do not count those of the input."""
+    return f"{read:,} in / {written:,} out" if read else f"{written:,} out"
 
 
 def _describe_cost(dollars: float) -> str:

@@ -1,10 +1,10 @@
 """Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
 
 A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
-A list reads the beginning and the end of each file only, and nothing of one that has not changed since the last time. Of
-many files that are new it reads some, the newest; the others are read for the next lists, and have no title until then.
-A run is there as soon as the first piece of its file was read; a task reads the rest. A file that grows is followed while
-somebody watches it.
+A list reads the beginning and the end of each file only, and nothing of one that has not changed since the last time.
+Of many files that are new it reads some, the newest; the others are read for the next lists, and have no title until
+then. A run is there as soon as the first piece of its file was read; a task reads the rest. A file that grows is
+followed while somebody watches it.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from toolspeak.page.annotations import NOTES_ENDING, Annotation, name_notes_file, read_notes, write_notes
-from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.document import PageFact, RunDocument, RunOrigin
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_prompt
 from toolspeak.settings.files import open_regular_file
@@ -219,7 +219,10 @@ class RecordFiles:
             await self._read_piece(reader, document)
 
     async def _read_piece(self, reader: "RecordReader", document: RunDocument) -> None:
-        for number, timed in enumerate(await asyncio.to_thread(reader.read), 1):
+        facts = await asyncio.to_thread(reader.read)
+        if not document.facts:
+            document.go_on_from(reader.origin)
+        for number, timed in enumerate(facts, 1):
             document.add(timed.fact, timed.at)
             if number % MAX_ADDED_FACTS == 0:
                 await asyncio.sleep(0)
@@ -249,12 +252,14 @@ class RecordReader:
         failure: Which line could not be read, and why; "" if all could.
         has_ended: Whether the last fact is the end of the run.
         has_more: Whether there is more in the file than was read.
+        origin: The run that this one goes on from, as its first line says; None if it says nothing.
     """
 
     def __init__(self, path: Path) -> None:
         self.failure = ""
         self.has_ended = False
         self.has_more = False
+        self.origin: RunOrigin | None = None
         self._path = path
         self._offset = 0
         self._line = 0
@@ -281,6 +286,8 @@ class RecordReader:
                 continue
             try:
                 facts.append(_read_line(line))
+                if self._line == 1:
+                    self.origin = _read_origin(line)
             except UsageError as error:
                 self.failure = f"line {self._line}: {error}"
                 break
@@ -319,6 +326,15 @@ def _read_line(line: bytes) -> PageFact:
     if isinstance(item, Message):
         raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
     return PageFact(item, codec.read_seconds(at))
+
+
+def _read_origin(line: bytes) -> RunOrigin | None:
+    """Return the run that the run of a line goes on from, if the line says so (`playground.py` writes it)."""
+    match json.loads(line):
+        case {"from": {"source": str(source), "id": str(run_id), "title": str(title), "is_fork": bool(is_fork)}}:
+            return RunOrigin(source=source, id=run_id, title=title, is_fork=is_fork)
+        case _:
+            return None
 
 
 def _check_start(path: Path) -> None:

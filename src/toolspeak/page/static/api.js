@@ -1,16 +1,10 @@
 // @ts-check
 // Requests to the server of this page. There are no others.
 
-/** @import { Annotation, Change, Details, Differences, Outline, RunChanges, RunKey, ShownRequest } from "./types.js" */
+/** @import { Annotation, Change, ChatMessage, Details, Differences, Outline, RunAnswer, RunChanges, RunKey, ShownRequest } from "./types.js" */
 
 /** What the server says in words when it refuses something. */
-export class ServerError extends Error {
-  /** @param {string} message @param {number} [status] */
-  constructor(message, status = 0) {
-    super(message);
-    this.status = status;
-  }
-}
+export class ServerError extends Error {}
 
 /**
  * @param {string} path
@@ -34,7 +28,7 @@ async function request(path, options) {
     // It is plain text.
   }
   if (message === "") message = `The server answered with status ${response.status}`;
-  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1), response.status);
+  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1));
 }
 
 /** @param {RunKey} key */
@@ -103,6 +97,16 @@ export function fetchOutline(key) {
  */
 export function fetchRest(key, after) {
   return request(`${runPath(key)}?after=${after}`);
+}
+
+/** @param {RunKey} key @returns {Promise<RunAnswer>} */
+export function fetchAnswer(key) {
+  return request(`${runPath(key)}/answer`);
+}
+
+/** @param {RunKey} key @returns {Promise<ChatMessage[]>} */
+export async function fetchConversation(key) {
+  return (await request(`${runPath(key)}/conversation`)).messages;
 }
 
 /** @param {RunKey} key @param {number} row @returns {Promise<Details>} */

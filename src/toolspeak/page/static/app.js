@@ -2,7 +2,7 @@
 // The page: the table of all runs, or one run beside the list of runs, or the differences of two. What is open stands in
 // the address behind `#`, so that it can be kept: `#run=files/3f2a…&fact=17`, `#differences=files/3f2a…,files/8c01…`.
 
-import { joinKey, ServerError, splitKey } from "./api.js";
+import { joinKey, splitKey } from "./api.js";
 import { DifferenceView } from "./difference_view.js";
 import { drawError, h } from "./dom.js";
 import { Home } from "./home.js";
@@ -107,6 +107,7 @@ class App {
     const { sources } = this._catalogue;
     this._runs.show(sources);
     this._pages.note(sources);
+    if (this._stage.querySelector(".welcome")) await this._show(); // the first run has come
     if (!this._home.element.isConnected) return;
     if (this._home.filter.words) await this._home.filter.search();
     else this._home.draw();
@@ -140,18 +141,13 @@ class App {
     }
     const shown = this._view?.key;
     if (shown !== undefined && shown.source === run.source && shown.id === run.id) {
-      if (place.fact !== undefined) this._view?.timeline?.showFact(place.fact);
+      if (place.fact !== undefined) this._view?.showFact(place.fact);
       return;
     }
     this._view?.close();
     const view = (this._view = new RunView(run, (fact) => history.replaceState(null, "", writePlace({ run, fact }))));
     this._stage.replaceChildren(view.element);
-    try {
-      await view.open(place.fact);
-    } catch (error) {
-      if (error instanceof ServerError && error.status === 404) this._stage.replaceChildren(drawMissing(error));
-      else view.element.append(drawError(error));
-    }
+    await view.open(place.fact);
     document.title = `${view.model?.summary.title || "A run"} – toolspeak`;
   }
 
@@ -177,17 +173,6 @@ function drawWelcome() {
     h("h1", {}, "See a run, and see why"),
     h("p", {}, "There is no run to show yet. Record one:"),
     h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),
-  );
-}
-
-/** Say that a run is not there. @param {Error} error */
-function drawMissing(error) {
-  return h(
-    "main",
-    { class: "welcome", "aria-label": "No such run" },
-    h("h1", {}, "This run is not here"),
-    h("p", {}, `${error.message}. It may have been deleted, or the address is of another page.`),
-    h("p", {}, h("a", { href: "#" }, "Show all runs")),
   );
 }
 
