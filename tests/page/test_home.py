@@ -60,7 +60,7 @@ def test_home_is_a_table_of_runs_with_their_figures_and_sums(home: Page, tab: Br
     expect(home.locator("h1")).to_have_text("Runs")
     expect(home.locator(".run-list")).not_to_be_visible()
     line = line_of(home, "Pay the invoice of Globex.")
-    for words in ("Answered", "same call twice", "3", "100 → 30", "$0.00013", "small-model", "native"):
+    for words in ("Answered", "same call twice", "3", "100 / 30", "$0.00013", "small-model", "native"):
         assert words in line, words
     assert "2 errors" in line_of(home, "How is the weather in Atlantis?")
     expect(home.locator(".sums")).to_contain_text("3 runs  ·  8 turns")

@@ -76,6 +76,7 @@ export class RunList {
       );
     }
     const facts = source.name === "playground" ? [entry.model] : [entry.where, entry.model]; // its files have no names
+    const flags = listFlags(entry);
     const isCurrent = key === this._current;
     return h(
       "div",
@@ -90,17 +91,16 @@ export class RunList {
           onclick: () => this._onOpen({ source: source.name, id: entry.id }),
         },
         h("span", { class: "entry-title" }, entry.title || "(no prompt)"),
-        h("span", { class: "entry-facts" }, ...drawFlags(entry), facts.filter(Boolean).join(" · ")),
+        h("span", { class: `entry-facts${flags.length > 0 ? " is-flagged" : ""}` }, [...flags, ...facts].filter(Boolean).join(" · ")),
         h("span", { class: "entry-time" }, entry.updated === null ? "" : formatTime(entry.updated)),
       ),
     );
   }
 }
 
-/** Draw what must not be overlooked: that a run waits, and how many errors it has. @param {Entry} entry */
-function drawFlags(entry) {
-  const flags = [];
-  if (entry.status === "paused") flags.push(h("span", { class: "badge badge-warn" }, "waiting"));
-  if (entry.errors) flags.push(h("span", { class: "badge badge-bad" }, entry.errors === 1 ? "1 error" : `${entry.errors} errors`));
+/** Say what must not be overlooked: that a run waits, and how many errors it has. @param {Entry} entry */
+function listFlags(entry) {
+  const flags = entry.status === "paused" ? ["waiting"] : [];
+  if (entry.errors) flags.push(entry.errors === 1 ? "1 error" : `${entry.errors} errors`);
   return flags;
 }
