@@ -129,7 +129,7 @@ function drawSide(name, segments, tag) {
 
 /** Draw on one line what a turn has read and written in both runs. @param {(Segment[] | null)[]} sides */
 function drawTokens(...sides) {
-  const texts = sides.map((segments) => (segments ?? []).map(([, text]) => text).join("") || "none");
+  const texts = sides.flatMap((segments) => (segments === null ? [] : [segments.map(([, text]) => text).join("")]));
   return h("p", { class: "quiet step-text" }, `tokens: ${texts.join("  →  ")}`);
 }
 
