@@ -18,10 +18,11 @@ from itertools import count
 from typing import Any, NamedTuple, NewType
 
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
+from toolspeak.page.conversation import describe_answer
 from toolspeak.page.details import DRAWN_TYPES, DetailSection, find_end, list_sections, render_turn
 from toolspeak.page.document import RunDocument
 from toolspeak.page.redaction import HIDDEN, redact_document
-from toolspeak.page.rows import OutlineRow
+from toolspeak.page.rows import OutlineRow, find_faults
 from toolspeak.values.escaping import UNSAFE_CHARS, escape_match
 
 Markup = NewType("Markup", str)
@@ -32,6 +33,9 @@ VOID_ELEMENTS = frozenset({"img", "meta"})
 
 STYLES = ("theme.css", "parts.css", "export.css")
 SCRIPT = "export.js"
+
+LANE_HEIGHT = 14
+MAX_TOOL_LANES = 5
 
 MAX_WORD_CHARS = 2000
 """A browser takes minutes to break a longer word in a font with kerning."""
@@ -168,7 +172,48 @@ class _ExportedRun:
             ),
             text_element("p", "remark remark-bad", summary["detail"]) if is_done and summary.get("detail") else None,
             text_element("p", "remark remark-bad", document.failure) if document.failure else None,
+            self._draw_answer(),
+            self._draw_lanes(),
             self._draw_shown(),
+        )
+
+    def _draw_answer(self) -> Markup | None:
+        """Draw the answer, which whoever opens the file wants to see first."""
+        answer: str = describe_answer(self._document)["answer"]
+        if not answer.strip() or self._document.fold.summary.get("reason") != "answered":
+            return None
+        section = {"class": "part part-text answer", "aria-label": "Answer"}
+        return element("section", section, text_element("h2", "answer-label", "Answer"), _draw_pre(answer))
+
+    def _draw_lanes(self) -> Markup | None:
+        """Draw the whole run over its time: a lane for the model and for each tool, with what failed in red."""
+        lanes = list(_list_lanes(self._rows)) if self._duration > 0 else []
+        if not lanes:
+            return None
+        drawn: list[Markup] = []
+        for place, lane in enumerate(lanes):
+            for kind, bars in ((f"lane lane-{lane.kind}", lane.bars), ("lane-fault", lane.faults)):
+                if path := _draw_path(bars, place * LANE_HEIGHT, self._duration):
+                    drawn.append(element("path", {"class": kind, "d": path}))
+        height = str(len(lanes) * LANE_HEIGHT)
+        faults = sum(len(lane.faults) for lane in lanes)
+        label = f"{len(lanes)} lanes over {_describe_seconds(self._duration)}, {faults} in red failed"
+        frame = {
+            "class": "lanes",
+            "viewBox": f"0 0 1000 {height}",
+            "height": f"{len(lanes) * 0.9:.1f}rem",
+            "preserveAspectRatio": "none",
+        }
+        names = (text_element("span", "", lane.name) for lane in lanes)
+        scale = (text_element("span", "", words) for words in ("0", _describe_seconds(self._duration)))
+        return element(
+            "div",
+            {"class": "overview"},
+            element("div", {"class": "lane-labels", "aria-hidden": "true"}, *names),
+            element(
+                "div", {"class": "lanes-box"}, element("svg", {**frame, "role": "img", "aria-label": label}, *drawn)
+            ),
+            element("div", {"class": "lanes-scale", "aria-hidden": "true"}, *scale),
         )
 
     def _draw_shown(self) -> Markup | None:
@@ -237,6 +282,51 @@ class _ExportedRun:
         bar = element("rect", {"x": f"{left:.2f}", "width": f"{max(width, 1):.2f}", "height": "6", "rx": "1"})
         frame = {"class": f"bar bar-{row.kind}", "viewBox": "0 0 100 6", "preserveAspectRatio": "none"}
         return element("svg", {**frame, "aria-hidden": "true"}, bar)
+
+
+class Lane(NamedTuple):
+    """When the model, a tool or an approval was busy: bars from one time to another, and those in which it failed."""
+
+    name: str
+    kind: str
+    bars: list[tuple[float, float]]
+    faults: list[tuple[float, float]]
+
+
+def _list_lanes(rows: Iterable[OutlineRow]) -> Iterator[Lane]:
+    """Yield the lanes of a run, as `overview.js` draws them."""
+    lanes = {name: Lane(name, "model", [], []) for name in ("model", "inner agents")}
+    tools: dict[str, Lane] = {}
+    approvals = Lane("approval", "approval", [], [])
+    for row in rows:
+        fields = row.fields
+        if fields.get("void") or row.kind not in ("turn", "call"):
+            continue
+        is_bad = any(fault != "repair" for fault in find_faults(row))
+        lane = lanes["inner agents" if row.path else "model"]
+        if row.kind == "call":
+            if (asked := fields.get("asked")) is not None:
+                (approvals.faults if is_bad else approvals.bars).append((asked, fields.get("answered") or asked))
+            if fields["stage"] != "malformed":
+                name = fields["name"] if fields["name"] in tools or len(tools) < MAX_TOOL_LANES else "other tools"
+                lane = tools.setdefault(name, Lane(name, "tool", [], []))
+        start = fields.get("ready" if fields.get("stage") == "malformed" else "start")
+        if start is not None:
+            (lane.faults if is_bad else lane.bars).append((start, fields.get("end") or start))
+    yield from (each for each in (*lanes.values(), *tools.values(), approvals) if each.bars or each.faults)
+
+
+def _draw_path(bars: Iterable[tuple[float, float]], top: int, duration: float) -> str:
+    """Return bars as the path of a drawing that is a thousand wide. What nobody could see is left out."""
+    path: list[str] = []
+    last = -1.0
+    for start, end in bars:
+        width = max(2.0, 1000 * (end - start) / duration)
+        left = min(1000 * start / duration, 1000 - width)
+        if left + width - last >= 0.5:
+            last = left + width
+            path.append(f"M{left:.1f} {top + 3}h{width:.1f}v8h{-width:.1f}z")
+    return "".join(path)
 
 
 class RowHead(NamedTuple):

@@ -3,7 +3,7 @@
 A row is a message at the start of the run, a turn, a call, a note or the end. Rows are numbered in the order in which
 they begin and are never removed; a row that belongs under another one (a call under its turn, the turns of an inner run
 under its call) names it as `parent`. A row holds the beginning of its texts only, at most `MAX_PREVIEW_CHARS`: a whole
-text can have megabytes, and is sent when its row is unfolded (`details.py`). A turn that was taken over or passed on to
+text can have megabytes, and is sent when its row is chosen (`details.py`). A turn that was taken over or passed on to
 another model is marked as void, not removed, so that links to facts stay valid.
 
 `RowFold.add` changes the row that a fact belongs to. Each row knows the number of the last fact that changed it, so
