@@ -3,8 +3,7 @@
 import base64
 import io
 import json
-import subprocess
-import sys
+import runpy
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import Line, calls, says
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact, RunStarted, Usage
+from toolspeak.values.messages import ToolCall
 
 from .hosting import Answer, HostedPage, hosted_page
 from .recorded import get_weather, record_run, write_facts
@@ -156,7 +156,11 @@ def test_a_file_that_cannot_be_read_to_its_end_says_so(tmp_path: Path) -> None:
 def test_a_run_that_waits_is_seen_in_the_list(tmp_path: Path) -> None:
     write_runs(tmp_path)
     script = [calls(("refund", {"invoice": "INV-1"})), says("Done.")]
-    facts = make_facts(script, "Refund it.", approve=lambda call: True)
+
+    def allow(call: ToolCall) -> bool:
+        return call.name == "refund"
+
+    facts = make_facts(script, "Refund it.", approve=allow)
     asked = next(number for number, fact in enumerate(facts) if fact.kind == "approval_needed")
     write_facts(tmp_path / "waits.jsonl", facts[: asked + 1])
     with hosted_page(RecordFiles(tmp_path)) as page:
@@ -411,13 +415,13 @@ def test_chosen_runs_become_a_test_that_plays_them_again(tmp_path: Path, monkeyp
     texts = [path.read_text() for path in tests.rglob("*") if path.is_file()]
     assert len(texts) == 6
     assert not any("secret-key" in text for text in texts)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(tests)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
-    assert "5 passed" in done.stdout, done.stdout + done.stderr
+    saved_test = runpy.run_path(str(tests / "test_saved_runs.py"))
+    for name in saved_test["EXPECTED"]:
+        saved_test["test_saved_run"](name)
     recording = tests / "saved_runs" / "pay_the_invoice_of_globex.jsonl"
     recording.write_text(recording.read_text().replace("Paid.", "Not paid."))
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
-    assert "1 failed, 4 passed" in done.stdout
+    with pytest.raises(AssertionError, match="Not paid"):
+        saved_test["test_saved_run"](recording.stem)
 
 
 def test_a_set_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
@@ -426,14 +430,15 @@ def test_a_set_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     with hosted_page(RecordFiles(tmp_path)) as page:
         once = f"files/{list_measured(page)['once.jsonl']['id']}"
-        for body, words in (
+        refused: list[tuple[dict[str, Any], str]] = [
             ({"as": "suite", "runs": [once]}, "the model has not answered yet"),
             ({"as": "test", "runs": [once]}, "the run has not ended"),
             ({"as": "test", "runs": ["files/unknown"]}, "no such file"),
             ({"as": "poem", "runs": [once]}, "as suite or as test"),
             ({"as": "test", "runs": []}, "from one to"),
             ({"as": "test", "runs": [3]}, "a list of names"),
-        ):
+        ]
+        for body, words in refused:
             answer = post(page, "/api/sets", body)
             assert answer.status == 422, body
             assert words in json.loads(answer.body)["error"]
