@@ -420,7 +420,7 @@ def test_chosen_runs_become_a_test_that_plays_them_again(tmp_path: Path, monkeyp
         saved_test["test_saved_run"](name)
     recording = tests / "saved_runs" / "pay_the_invoice_of_globex.jsonl"
     recording.write_text(recording.read_text().replace("Paid.", "Not paid."))
-    with pytest.raises(AssertionError, match="Not paid"):
+    with pytest.raises(AssertionError):
         saved_test["test_saved_run"](recording.stem)
 
 
