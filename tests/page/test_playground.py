@@ -368,7 +368,7 @@ def test_runs_end_with_the_page(tmp_path: Path) -> None:
 def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
     (tmp_path / "sky.py").write_text('def look(place: str) -> str:\n    "Look at the sky."\n    return place\n')
     model = "http://user:hunter22@127.0.0.1:9/v1#small"
-    options = ["--tools", "sky.py", "--model", model, "--keep", "kept", "--no-open"]
+    options = ["--chat", "--tools", "sky.py", "--model", model, "--keep", "kept", "--no-open"]
     environ = {**os.environ, "TOOLSPEAK_CONFIG_FOLDER": str(tmp_path / "config")}
     command = [sys.executable, "-m", "toolspeak.cli", "page", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=environ, text=True) as process:
@@ -382,6 +382,7 @@ def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
         answer = page.ask("/api/playground", headers={**host, "cookie": opened.headers["set-cookie"].partition(";")[0]})
         process.send_signal(signal.SIGINT)
         process.wait(WAIT_SECONDS)
+    assert b"url=/#chat" in opened.body
     choice = json.loads(answer.body)
     assert choice["models"] == ["http://…@127.0.0.1:9/v1#small", "local"]
     assert [tool["name"] for tool in choice["tools"]] == ["look"]
