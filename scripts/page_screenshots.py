@@ -1,4 +1,4 @@
-"""Takes the screenshots of the page in `docs/images`: ten states, light and dark, narrow and wide.
+"""Takes the screenshots of the page in `docs/images`: its states, light and dark, narrow and wide.
 
     python scripts/page_screenshots.py
 
@@ -151,6 +151,13 @@ class Camera:
         page.goto(f"{self._url}/{place}")
         return page
 
+    def open_home(self, size: tuple[int, int] = WIDE, *, dark: bool = False) -> Page:
+        """Open the table of all runs, when all of them were read."""
+        page = self.open(size=size, dark=dark)
+        expect(page.locator(".run-open").first).to_be_visible()
+        expect(page.locator(".sums")).not_to_contain_text("being read")
+        return page
+
     def open_run(self, title: str, size: tuple[int, int] = WIDE, *, dark: bool = False, scale: float = 1) -> Page:
         """Open a run by the beginning of its title."""
         page = self.open(size=size, dark=dark, scale=scale)
@@ -202,8 +209,7 @@ def take_pictures_of_records(camera: Camera) -> None:
     expect(page.locator(".find-count")).to_contain_text("of")
     camera.take(page, "find-dark")
 
-    page = camera.open(size=NARROW)
-    expect(page.locator(".entry").first).to_be_visible()
+    page = camera.open_home(size=NARROW)
     camera.take(page, "list-narrow")
 
     page = camera.open_run("Which train", size=NARROW, dark=True)
@@ -212,6 +218,46 @@ def take_pictures_of_records(camera: Camera) -> None:
     page = camera.open_run("Read all pages", dark=True)
     page.keyboard.press("?")
     camera.take(page, "keys-dark")
+
+
+def write_many(folder: Path) -> None:
+    """Write the runs of a table: days of work, in which one booking was made twice."""
+    names = ("qwen-coder-1.5b", "gpt-5-mini")
+    for number in range(24):
+        city = ("Oslo", "Paris", "Atlantis", "Rome")[number % 4]
+        look = calls(("get_weather", {"city": city}), text="I look it up.")
+        answer = "There is no station in Atlantis." if city == "Atlantis" else f"It is clear in {city}, 21 °C."
+        tokens = Usage(input_tokens=700 + 37 * number, output_tokens=20 + number)
+        record(folder / f"{number}.jsonl", [look, says(answer, usage=tokens)], f"How is {city}?", names[number % 2])
+    note = calls(("remember", {"note": "seat 42 at 14:12"}), text="I write it down.")
+    record(folder / "twice.jsonl", [note, note, says("Your seat is 42.")], "Keep seat 42 for me, please.")
+    record(folder / "once.jsonl", [note, says("Seat 42 is yours.")], "Note that seat 42 is mine.", "gpt-5-mini")
+
+
+def take_pictures_of_many_runs(camera: Camera) -> None:
+    """Take the pictures of the table of runs, its search, notes and differences."""
+    camera.take(camera.open_home(size=(1440, 900)), "home")
+    camera.take(camera.open_home(size=(1024, 768), dark=True), "home-dark")
+
+    page = camera.open_home(size=(1440, 560))
+    page.get_by_label("Search all runs").fill("station")
+    expect(page.locator("mark").first).to_be_visible()
+    camera.take(page, "search")
+
+    page = camera.open_run("Keep seat 42", size=(1440, 700))
+    page.get_by_role("button", name="Score, note, tags…").click()
+    page.get_by_label("1 bad").check()
+    page.get_by_label("Note").fill("It wrote the same note twice.")
+    page.get_by_label("Tags, separated by commas").fill("look again")
+    camera.take(page, "notes")
+
+    page = camera.open_home(size=(1440, 900))
+    page.get_by_label("Search all runs").fill("seat 42")
+    expect(page.locator("mark").first).to_be_visible()
+    page.get_by_label("Choose all that are shown").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".step-changed").first).to_be_visible()
+    camera.take(page, "differences")
 
 
 def take_picture_of_approval(browser: Browser, folder: Path) -> None:
@@ -230,12 +276,16 @@ def main() -> None:
     """Take all pictures."""
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        os.environ["TOOLSPEAK_CACHE_FOLDER"] = f"{name}/cache"
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         folder = Path(name) / "runs"
         folder.mkdir()
         write_runs(folder)
         with served(RecordFiles(folder)) as (url, access):
             take_pictures_of_records(Camera(browser, url, access))
+        write_many(folder)
+        with served(RecordFiles(folder)) as (url, access):
+            take_pictures_of_many_runs(Camera(browser, url, access))
         take_picture_of_approval(browser, Path(name))
         browser.close()
 

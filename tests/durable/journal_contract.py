@@ -93,6 +93,15 @@ class JournalContract:
 
     # Starting
 
+    def test_an_annotation_is_replaced_and_goes_with_its_run(self, session: JournalSession) -> None:
+        end(session, start_and_claim(session))
+        assert session.annotate("r1", ODD_TEXT)
+        assert session.annotate("r1", "second")
+        assert not session.annotate("unknown", "nothing")
+        assert session.read_annotations() == {"r1": "second"}
+        assert session.prune(session.read_clock() + 1000, 10) == ["r1"]
+        assert session.read_annotations() == {}
+
     def test_a_new_run_is_queued_without_facts(self, session: JournalSession) -> None:
         started = session.start(new_run(request=ODD_TEXT, priority=3, key="k", deadline_ms=5000))
         run = started.run

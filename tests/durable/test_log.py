@@ -243,10 +243,29 @@ def test_a_log_that_another_user_made_is_not_used(reachable: Path, name: str) ->
         ConversationStore(reachable / "data" / "log.sqlite")
 
 
+def test_an_annotation_is_kept_and_goes_with_its_conversation(path: Path) -> None:
+    with ConversationStore(path) as store:
+        conversation = hold(store, Agent(ScriptedModel([says("Hello.")])), "Hi.")
+        [run] = store.list_latest_runs(10)
+        assert run.annotation == ""
+        assert store.annotate(run.run_id, "first")
+        assert store.annotate(run.run_id, "second")
+        assert not store.annotate("unknown", "nothing")
+        assert [each.annotation for each in store.list_latest_runs(10)] == ["second"]
+        before = store.load_facts(run.run_id)
+        assert store.annotate(run.run_id, "third")
+        assert store.load_facts(run.run_id) == before
+        store.delete([conversation])
+    connection = open_log(path)
+    assert connection.execute("SELECT count(*) FROM ts_annotations").fetchone() == (0,)
+    connection.close()
+
+
 def test_a_file_of_schema_1_is_read(path: Path):
     path.parent.mkdir()
     path.write_bytes(SAVED.read_bytes())
     with ConversationStore(path) as store:
+        assert [run.annotation for run in store.list_latest_runs(10)] == ["", ""]
         (entry,) = store.list_newest(words=["doubled"])
         assert (entry.title, entry.runs, entry.turns) == ("What is twice 21?", 2, 3)
         assert entry.options == {"model": "local", "tools": ["numbers"]}

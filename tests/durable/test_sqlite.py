@@ -43,6 +43,20 @@ def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
         assert queued.row_sync().data == {}
 
 
+def test_a_file_of_schema_4_is_brought_up_to_date_and_takes_annotations(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(SAVED.with_name("runs_schema_4.sqlite").read_bytes())
+    session = SqliteJournal(path).connect()
+    [run] = session.list_runs(labels=[("tenant", "acme")])
+    assert session.read_annotations() == {}
+    assert session.annotate(run.run_id, '{"score": 5}')
+    session.close()
+    again = SqliteJournal(path).connect()
+    assert again.read_annotations() == {run.run_id: '{"score": 5}'}
+    assert again.read_run(run.run_id) == run
+    again.close()
+
+
 def test_a_file_that_was_removed_is_named_and_takes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     session = SqliteJournal(path).connect()

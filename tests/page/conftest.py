@@ -36,6 +36,15 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder of the tests, in which the page keeps its indexes of runs."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TOOLSPEAK_CACHE_FOLDER", str(folder))
+        yield folder
+
+
 class BrowserTab:
     """A tab, and all that it asked for and complained of."""
 

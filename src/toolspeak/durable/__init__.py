@@ -21,6 +21,7 @@ Start with `journal.py` (what a database must do), then `segment.py` (one time t
     runs.py, event_feed.py             starting, finding and following runs, from any process
     descriptions.py                    a run as JSON data, and the figures of a store
     log.py                             the log of conversations of the command line
+    run_index.py                       figures and words of many runs, to list and find them; can be made anew
 
 To add …
 

@@ -230,6 +230,17 @@ class JournalSession(Agenda):
         conditions, values = " AND ".join(each[0] for each in wanted), [value for each in wanted for value in each[1]]
         return self._find(f"WHERE {conditions or 'TRUE'} ORDER BY number DESC LIMIT ?", [*values, limit])
 
+    def annotate(self, run_id: str, data: str) -> bool:
+        """Store what people say of a run instead of what they said before; return whether there is such a run."""
+        with self._writing():
+            self._write("DELETE FROM ts_annotations WHERE run_id = ?", (run_id,))
+            insert = f"INSERT INTO ts_annotations SELECT run_id, ?, {self.NOW} FROM ts_runs WHERE run_id = ?"
+            return self._write(insert, (data, run_id)) == 1
+
+    def read_annotations(self) -> dict[str, str]:
+        """Return what people have said of runs, by their ids."""
+        return dict(self._read("SELECT run_id, data FROM ts_annotations"))
+
     def count_runs(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""
         rows = self._read("SELECT lane, status, count(*) FROM ts_runs GROUP BY lane, status")

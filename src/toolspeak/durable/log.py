@@ -25,6 +25,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from toolspeak.durable.run_index import drop_index
 from toolspeak.durable.sqlite_file import LOG, create_private, name_errors, open_file, transaction
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
@@ -400,7 +401,7 @@ _COLUMNS = """
 
 _RUN_COLUMNS = f"""
     r.run_id, r.conversation, substr(t.text, 1, {MAX_TITLE_CHARS}), r.model, r.status, r.stop_reason,
-    r.updated, r.next_seq
+    r.updated, r.next_seq, a.data
 """
 
 # `ts_texts` has an index of runs only, so the texts of a conversation are found by runs; CROSS JOIN keeps this order.
@@ -446,6 +447,7 @@ class LoggedRun:
         stop_reason: Why it ended; "" as long as it has not.
         updated: When something last happened in it, in seconds since 1970.
         facts: How many facts it has.
+        annotation: What people have said of it, as JSON; "" for nothing.
     """
 
     run_id: str
@@ -456,6 +458,7 @@ class LoggedRun:
     stop_reason: str
     updated: float
     facts: int
+    annotation: str
 
 
 class ConversationStore(RunStore):
@@ -518,8 +521,9 @@ class ConversationStore(RunStore):
     def list_latest_runs(self, count: int) -> list[LoggedRun]:
         """Return the runs of all conversations in which something happened last, the newest first."""
         with _name_errors(self.path):
-            statement = f"SELECT {_RUN_COLUMNS} FROM {_TEXTS} WHERE r.conversation IS NOT NULL"
-            rows = self._connection.execute(f"{statement} ORDER BY r.updated DESC LIMIT ?", (count,)).fetchall()
+            source = f"{_TEXTS} LEFT JOIN ts_annotations a ON a.run_id = r.run_id WHERE r.conversation IS NOT NULL"
+            statement = f"SELECT {_RUN_COLUMNS} FROM {source} ORDER BY r.updated DESC LIMIT ?"
+            rows = self._connection.execute(statement, (count,)).fetchall()
         return [
             LoggedRun(
                 run_id=run_id,
@@ -530,9 +534,22 @@ class ConversationStore(RunStore):
                 stop_reason=stop_reason or "",
                 updated=updated,
                 facts=facts,
+                annotation=annotation or "",
             )
-            for run_id, conversation, start, model, status, stop_reason, updated, facts in rows
+            for run_id, conversation, start, model, status, stop_reason, updated, facts, annotation in rows
         ]
+
+    def read_version(self) -> int:
+        """Return a number that differs after another connection, and none but another one, has changed the file."""
+        with _name_errors(self.path):
+            return self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def annotate(self, run_id: str, data: str) -> bool:
+        """Store what people say of a run instead of what they said before; return whether there is such a run."""
+        with _name_errors(self.path), transaction(self._connection):
+            self._connection.execute("DELETE FROM ts_annotations WHERE run_id = ?", (run_id,))
+            found = "INSERT INTO ts_annotations SELECT run_id, ?, ? FROM ts_runs WHERE run_id = ?"
+            return self._connection.execute(found, (data, time.time(), run_id)).rowcount == 1
 
     def load_conversation(self, conversation: str) -> tuple[str, tuple[Message, ...]]:
         """Return the last run of a conversation, and the messages with which the conversation goes on.
@@ -554,12 +571,14 @@ class ConversationStore(RunStore):
             with transaction(self._connection):
                 count = sum(self._delete(each) for each in conversations)
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # it holds copies of old pages
+            drop_index(str(self.path))  # it holds what was said, too
         return count
 
     def _delete(self, conversation: str) -> int:
         for statement in (
             "DELETE FROM ts_facts WHERE run_id IN (SELECT run_id FROM ts_runs WHERE conversation = ?)",
             "DELETE FROM ts_texts WHERE run_id IN (SELECT run_id FROM ts_runs WHERE conversation = ?)",
+            "DELETE FROM ts_annotations WHERE run_id IN (SELECT run_id FROM ts_runs WHERE conversation = ?)",
             "DELETE FROM ts_runs WHERE conversation = ?",
         ):
             self._connection.execute(statement, (conversation,))

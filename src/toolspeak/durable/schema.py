@@ -210,11 +210,17 @@ def define_waits(types: ColumnTypes) -> tuple[str, ...]:
     )
 
 
+def define_annotations(types: ColumnTypes) -> tuple[str, ...]:
+    """Return the statements that bring schema 4 to 5: what people have said about runs, as JSON."""
+    return (f"CREATE TABLE ts_annotations (run_id TEXT PRIMARY KEY, data TEXT NOT NULL, at {types.time} NOT NULL)",)
+
+
 SQLITE_MIGRATIONS: Migrations = (
     define_runs(SQLITE),
     define_labels(SQLITE),
     define_agenda(SQLITE),
     define_waits(SQLITE),
+    define_annotations(SQLITE),
 )
 
 DELTA_MIGRATIONS: Migrations = ((define_deltas("CREATE TABLE IF NOT EXISTS", SQLITE),),)
@@ -225,6 +231,7 @@ POSTGRES_MIGRATIONS: Migrations = (
     define_labels(POSTGRES),
     define_agenda(POSTGRES),
     define_waits(POSTGRES),
+    define_annotations(POSTGRES),
 )
 """The table of deltas is unlogged: a crash of the server empties it."""
 
@@ -268,4 +275,20 @@ LOG_MIGRATIONS: Migrations = (
         )
         """,
     ),
+    define_annotations(SQLITE._replace(time="REAL")),
 )
+
+INDEX_MIGRATIONS: Migrations = (
+    (
+        """
+        CREATE TABLE ts_indexed (
+            number INTEGER PRIMARY KEY,
+            run_id TEXT NOT NULL UNIQUE,
+            version TEXT NOT NULL,
+            figures TEXT NOT NULL
+        )
+        """,
+        """CREATE VIRTUAL TABLE ts_words USING fts5(text, tokenize = "unicode61 remove_diacritics 2")""",
+    ),
+)
+"""The index of runs holds nothing that cannot be read again, so a file of another release is made anew."""

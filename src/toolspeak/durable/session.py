@@ -31,7 +31,7 @@ class BaseSession(ABC):
     FOR_UPDATE: ClassVar[str] = ""
     SKIP_LOCKED: ClassVar[str] = ""
     TABLES: ClassVar[tuple[str, ...]] = (
-        *("ts_facts", "ts_blobs", "ts_commands", "ts_labels", "ts_webhooks", "ts_waits", "ts_runs"),
+        *("ts_facts", "ts_blobs", "ts_commands", "ts_labels", "ts_webhooks", "ts_waits", "ts_annotations", "ts_runs"),
     )
     """What holds rows of a run, and goes when the run is pruned."""
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from toolspeak.durable.schema import DELTA_MIGRATIONS, LOG_MIGRATIONS, SQLITE_MIGRATIONS, Migrations
+from toolspeak.durable.schema import DELTA_MIGRATIONS, INDEX_MIGRATIONS, LOG_MIGRATIONS, SQLITE_MIGRATIONS, Migrations
 from toolspeak.settings.files import create_folder, find_foreign_way, is_own
 from toolspeak.values.errors import StoreUnavailable, UsageError
 
@@ -49,6 +49,7 @@ class FileKind(NamedTuple):
 RUNS = FileKind("durable runs", SQLITE_MIGRATIONS, "FULL", 0x7453_6452)
 DELTAS = FileKind("deltas", DELTA_MIGRATIONS, "OFF")
 LOG = FileKind("the log", LOG_MIGRATIONS, "NORMAL")
+INDEX = FileKind("an index of runs", INDEX_MIGRATIONS, "OFF", 0x7453_6958)
 
 
 def open_file(path: Path, kind: FileKind) -> sqlite3.Connection:

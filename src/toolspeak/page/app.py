@@ -3,7 +3,8 @@
     GET  /open?token=…          exchanges the token for the cookie
     GET  /, /static/…           the page itself
     POST /api/policy-reports    what the browser has refused to load or to run
-    /api/runs…                  the viewer, and a run as one file (`routes.py`)
+    /api/runs, /api/search, …   many runs: the list, the search, what people say of them (`home_routes.py`)
+    /api/runs/…                 one run, and a run as one file (`routes.py`)
     /api/playground…            the playground (`playground.py`), if it is among the sources
 
 Every request goes through `PageAccess`; every answer has `access.HEADERS`.
@@ -26,6 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
+from toolspeak.page.home_routes import home_routes
 from toolspeak.page.library import RunLibrary, RunMissing
 from toolspeak.page.routes import JsonAnswer, read_body, viewer_routes
 from toolspeak.values.errors import StoreUnavailable, UsageError
@@ -71,6 +73,7 @@ def page_app(
             Route("/", files.index),
             Route("/static/{path:path}", files.static),
             Route("/api/policy-reports", files.note_policy_report, methods=["POST"]),
+            *home_routes(library),
             *viewer_routes(library),
             *_list_playground_routes(library),
             *further_routes,

@@ -5,9 +5,10 @@ for lately are dropped.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from toolspeak.page.annotations import NOTHING_SAID, Annotation
 from toolspeak.page.document import RunDocument
 from toolspeak.values.errors import ToolspeakError, UsageError
 from toolspeak.values.events import Allow
@@ -37,6 +38,10 @@ class RunEntry:
     reason: str = ""  # why it ended
     updated: float | None = None  # when something last happened, in seconds since 1970
     size: str = ""  # in bytes or facts, in words
+    conversation: str = ""  # what tells the conversation that it belongs to from others
+    labels: tuple[str, ...] = ()  # by what its program finds it, as `tenant: acme`
+    annotation: Annotation = NOTHING_SAID
+    version: str = ""  # differs whenever more of the run may be there
 
 
 class RunSource(Protocol):
@@ -44,6 +49,7 @@ class RunSource(Protocol):
 
     name: str  # stands in addresses of the page
     label: str  # what people call it
+    place: str  # the path or the address of what holds the runs
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the runs, the newest first."""
@@ -78,11 +84,21 @@ class RunControl(Protocol):
         ...
 
 
+@runtime_checkable
+class AnnotatedRuns(Protocol):
+    """A source that keeps what people say of its runs, and lists it with them."""
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run instead of what they said before; raise `RunMissing` if there is none."""
+        ...
+
+
 class RunLibrary:
     """The sources by name, and the open runs."""
 
     def __init__(self, sources: Sequence[RunSource]) -> None:
         self.sources = {source.name: source for source in sources}
+        self.closers: list[Callable[[], Awaitable[None]]] = []  # close what uses the sources, before they are closed
         self._open: dict[RunKey, asyncio.Task[RunDocument]] = {}  # the one that was asked for last is the last
         self._followers: dict[RunKey, asyncio.Task[None]] = {}
 
@@ -125,6 +141,11 @@ class RunLibrary:
             if task.done() and key not in self._followers:
                 del self._open[key]
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether a run is being read that somebody wants to see."""
+        return any(not task.done() or _is_reading(task) for task in self._open.values())
+
     def start_following(self, key: RunKey, document: RunDocument) -> None:
         """Follow a run that is still going on, unless that is done already."""
         if document.is_live and key not in self._followers:
@@ -148,6 +169,8 @@ class RunLibrary:
 
     async def close(self) -> None:
         """End all tasks and close the sources."""
+        for close in self.closers:
+            await close()
         tasks: set[asyncio.Task[Any]] = {*self._followers.values(), *self._open.values()}
         for task in tasks:
             task.cancel()
@@ -155,3 +178,7 @@ class RunLibrary:
             await asyncio.wait(tasks)
         for source in self.sources.values():
             await source.close()
+
+
+def _is_reading(task: asyncio.Task[RunDocument]) -> bool:
+    return not task.cancelled() and task.exception() is None and task.result().is_reading

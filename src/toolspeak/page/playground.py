@@ -33,6 +33,7 @@ from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.text import TextDialect
 from toolspeak.durable.log import ConversationStore, RunLink, StoredFact
 from toolspeak.models import Model, Request
+from toolspeak.page.annotations import Annotation
 from toolspeak.page.continuation import (
     Continuation,
     EditedAnswer,
@@ -302,6 +303,7 @@ class Playground:
         self.log = log
         self._folder = folder
         self._files = RecordFiles(folder)
+        self.place = self._files.place
         self._find_model = find_model
         self._models: dict[str, Model] = {}
         self._runs: dict[str, PlaygroundRun] = {}
@@ -436,6 +438,10 @@ class Playground:
         await document.wait_until_read()
         document.is_live = False  # the process that would go on with it has ended
         return document
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in a file beside its own."""
+        await self._files.annotate(run_id, annotation)
 
     async def follow(self, run_id: str, document: RunDocument) -> None:
         """Wait until the run has ended: its task adds what happens."""

@@ -1,8 +1,10 @@
 """Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
 
 A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
-A list reads the beginning and the end of each file only. A run is there as soon as the first piece of its file was
-read; a task reads the rest. A file that grows is followed while somebody watches it.
+A list reads the beginning and the end of each file only, and nothing of one that has not changed since the last time.
+Of many files that are new it reads some, the newest; the others are read for the next lists, and have no title until
+then. A run is there as soon as the first piece of its file was read; a task reads the rest. A file that grows is
+followed while somebody watches it.
 """
 
 import asyncio
@@ -12,11 +14,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
+from toolspeak.page.annotations import NOTES_ENDING, Annotation, name_notes_file, read_notes, write_notes
 from toolspeak.page.document import PageFact, RunDocument, RunOrigin
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_prompt
@@ -26,7 +30,10 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.events import RunEnded, RunStarted
 from toolspeak.values.messages import Message
 
-MAX_LISTED_FILES = 1000
+MAX_LISTED_FILES = 20_000
+MAX_READ_FILES = 500
+"""How many files are looked into for one list."""
+
 MAX_VISITED_FILES = 200_000
 """How many files and folders are looked at to find records."""
 
@@ -48,6 +55,22 @@ MAX_ADDED_FACTS = 500
 POLL_SECONDS = 0.25
 
 
+class KnownFile(NamedTuple):
+    """What is known of a file: its version, its run (None for what is no record), and whether it was looked into."""
+
+    version: str
+    entry: RunEntry | None
+    is_read: bool
+
+
+class FoundFile(NamedTuple):
+    """A record that was found: when it was last changed, where it is, and what differs when it changes."""
+
+    changed: float
+    path: Path
+    version: str
+
+
 class RecordFiles:
     """A file of facts, or all of those in a folder and the folders in it."""
 
@@ -63,8 +86,11 @@ class RecordFiles:
             raise UsageError(f"{target} is neither a file nor a folder")
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
+        self._known: dict[Path, KnownFile] = {}
+        self._notes: dict[Path, tuple[str, Annotation]] = {}
         self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
         self.label = self._target.name or str(self._target)
+        self.place = str(self._target)
         self.only_id = "" if self._target.is_dir() else self.add(self._target)
 
     def add(self, path: Path) -> str:
@@ -78,24 +104,63 @@ class RecordFiles:
         return await asyncio.to_thread(self._list)
 
     def _list(self) -> list[RunEntry]:
-        found = sorted(self._find_files(), reverse=True)[:MAX_LISTED_FILES]
-        return [entry for changed, path in found if (entry := self._describe(path, changed)) is not None]
+        found, notes = self._find_files()
+        known: dict[Path, KnownFile] = {}
+        rest = MAX_READ_FILES
+        for each in sorted(found, reverse=True)[:MAX_LISTED_FILES]:
+            before = self._known.get(each.path)
+            if before is not None and before.version == each.version and (before.is_read or rest == 0):
+                known[each.path] = before
+            elif rest > 0:
+                rest -= 1
+                known[each.path] = KnownFile(each.version, self._describe(each), is_read=True)
+            else:
+                known[each.path] = KnownFile(each.version, self._describe_unread(each), is_read=False)
+        self._known = known
+        listed = [(path, each.entry) for path, each in known.items() if each.entry is not None]
+        annotated = {path for path, _ in listed if name_notes_file(path) in notes} if notes else set[Path]()
+        self._notes = {path: self._find_notes(path, notes) for path in annotated}
+        return [
+            entry if path not in annotated else replace(entry, annotation=self._notes[path][1])
+            for path, entry in listed
+        ]
 
-    def _find_files(self) -> Iterator[tuple[float, Path]]:
-        """Yield the records with the times of their last changes. A folder may hold pipes, devices and many folders."""
+    def _find_files(self) -> tuple[list[FoundFile], dict[Path, str]]:
+        """Return the records, and the versions of the notes beside them.
+
+        A folder may hold pipes, devices and many folders.
+        """
+        found: list[FoundFile] = []
+        notes: dict[Path, str] = {}
         if self._target.is_file():
             with suppress(OSError):  # it has just been removed
-                yield self._target.stat().st_mtime, self._target
-            return
+                state = self._target.stat()
+                found.append(FoundFile(state.st_mtime, self._target, _make_version(state)))
+            with suppress(OSError):
+                path = name_notes_file(self._target)
+                notes[path] = _make_version(path.stat())
+            return found, notes
         folders = [str(self._target)]
         for entry in islice(_walk(folders), MAX_VISITED_FILES):
             with suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
+                elif entry.name.endswith(NOTES_ENDING):
+                    notes[Path(entry.path)] = _make_version(entry.stat())
                 elif entry.name.endswith(".jsonl") and stat.S_ISREG((state := entry.stat()).st_mode):
-                    yield state.st_mtime, Path(entry.path)
+                    found.append(FoundFile(state.st_mtime, Path(entry.path), _make_version(state)))
+        return found, notes
 
-    def _describe(self, path: Path, changed: float) -> RunEntry | None:
+    def _find_notes(self, path: Path, versions: dict[Path, str]) -> tuple[str, Annotation]:
+        version, known = versions[name_notes_file(path)], self._notes.get(path)
+        return known if known is not None and known[0] == version else (version, read_notes(path))
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in a file beside its own."""
+        await asyncio.to_thread(write_notes, await self._find_path(run_id), annotation)
+
+    def _describe(self, found: FoundFile) -> RunEntry | None:
+        path = found.path
         try:
             with open_regular_file(path) as file:
                 head = file.readline(MAX_HEAD_BYTES)
@@ -111,31 +176,43 @@ class RecordFiles:
         started = first.fact if first is not None and isinstance(first.fact, RunStarted) else None
         ended = last.fact if last is not None and isinstance(last.fact, RunEnded) else None
         title = None if started is None else preview_prompt(started)
-        base = self._target if self._target.is_dir() else self._target.parent
         return RunEntry(
             id=self.add(path),
             title=path.name if title is None else title,
-            where=str(path.relative_to(base)),
+            where=self._name(path),
             model=started.model if started is not None else "",
             status="done" if ended is not None else "unknown",
             reason=ended.reason if ended is not None else "",
-            updated=changed,
+            updated=found.changed,
             size=_format_bytes(size),
+            version=found.version,
         )
+
+    def _describe_unread(self, found: FoundFile) -> RunEntry:
+        name = self._name(found.path)
+        return RunEntry(id=self.add(found.path), title="", where=name, updated=found.changed, version=found.version)
+
+    def _name(self, path: Path) -> str:
+        """Return the path of a file in the folder that is shown."""
+        base = self._target if self._target.is_dir() else self._target.parent
+        return str(path)[len(str(base)) :].lstrip("/\\")
 
     async def open(self, run_id: str) -> RunDocument:
         """Read the first piece of a file; a task reads on to its end."""
+        document = RunDocument()
+        reader = self._readers[document] = RecordReader(await self._find_path(run_id))
+        await self._read_piece(reader, document)
+        if reader.has_more:
+            document.read_on(self._read_rest(reader, document))
+        return document
+
+    async def _find_path(self, run_id: str) -> Path:
         if run_id not in self._paths:
             await self.list_runs()
         path = self._paths.get(run_id)
         if path is None:
             raise RunMissing("there is no such file in the folder")
-        document = RunDocument()
-        reader = self._readers[document] = RecordReader(path)
-        await self._read_piece(reader, document)
-        if reader.has_more:
-            document.read_on(self._read_rest(reader, document))
-        return document
+        return path
 
     async def _read_rest(self, reader: "RecordReader", document: RunDocument) -> None:
         while reader.has_more:
@@ -222,6 +299,10 @@ class RecordReader:
         if facts:
             self.has_ended = isinstance(facts[-1].fact, RunEnded)
         return facts
+
+
+def _make_version(state: os.stat_result) -> str:
+    return f"{state.st_mtime_ns} {state.st_size}"
 
 
 def _walk(folders: list[str]) -> Iterator[os.DirEntry[str]]:

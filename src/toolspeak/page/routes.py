@@ -1,6 +1,7 @@
-"""The routes of the viewer, and what all routes of the page share: JSON in and out, a run, a row of it.
+"""The routes of one run, and what all routes of the page share: JSON in and out, a run, a row of it.
 
-    GET  /api/runs                                      the sources, with their runs
+`home_routes.py` has those of many runs.
+
     GET  /api/runs/{source}/{id}                        the outline of a run, of a long one that of its beginning
     GET  /api/runs/{source}/{id}?after=…                the rows that have changed after so many facts, to the end
     GET  /api/runs/{source}/{id}/live?after=…           what changes in it, as server-sent events
@@ -40,7 +41,7 @@ from toolspeak.page.conversation import describe_answer, list_conversation
 from toolspeak.page.document import RunDocument
 from toolspeak.page.library import RunControl, RunKey, RunLibrary, RunMissing
 from toolspeak.page.rows import OutlineRow
-from toolspeak.values.errors import StoreUnavailable, UsageError
+from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Allow
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.json_data import dump_compact
@@ -50,8 +51,6 @@ MAX_BODY_BYTES = 1_000_000
 KEEP_ALIVE_SECONDS = 15.0
 MAX_BATCH = 500
 """The most changes that are joined into one event."""
-
-ENTRY_FIELDS = ("id", "title", "where", "model", "status", "reason", "updated", "size")
 
 FILE_FORMS = {
     "html": ("{name}.html", "text/html"),
@@ -114,7 +113,6 @@ def viewer_routes(library: RunLibrary) -> list[Route]:
     row = f"{run}/rows/{{row:int}}"
     section = f"{row}/sections/{{section:int}}"
     return [
-        Route("/api/runs", routes.list_runs),
         Route(run, routes.outline),
         Route(f"{run}/live", routes.live),
         Route(f"{run}/answer", routes.answer),
@@ -136,24 +134,10 @@ class ViewerRoutes:
     def __init__(self, library: RunLibrary) -> None:
         self._library = library
 
-    async def list_runs(self, request: Request) -> Response:
-        """List the runs of all sources. A source that fails says why, and does not hide the others."""
-        sources = await asyncio.gather(*(self._list_source(name) for name in self._library.sources))
-        return JsonAnswer({"sources": sources})
-
-    async def _list_source(self, name: str) -> dict[str, Any]:
-        source = self._library.sources[name]
-        data: dict[str, Any] = {"name": name, "label": source.label, "runs": [], "failure": ""}
-        try:
-            entries = await source.list_runs()
-        except (UsageError, StoreUnavailable) as error:
-            return {**data, "failure": str(error)}
-        return {**data, "runs": [{field: getattr(entry, field) for field in ENTRY_FIELDS} for entry in entries]}
-
     async def outline(self, request: Request) -> Response:
         """Return the outline of a run: that of its beginning if reading it takes a while, and the rest when asked."""
         key = read_key(request)
-        after = _read_number(request.query_params.get("after", ""))
+        after = read_number(request.query_params.get("after", ""))
         document = await (self._library.open(key) if after else self._library.open_beginning(key))
         can_answer = isinstance(self._library.find_source(key[0]), RunControl)
         return JsonAnswer({**document.encode_outline(after), "answers": can_answer})
@@ -162,7 +146,7 @@ class ViewerRoutes:
         """Send what changes in a run after the facts that the browser knows."""
         key = read_key(request)
         document = await self._library.open(key)
-        after = _read_number(request.headers.get("last-event-id") or request.query_params.get("after", ""))
+        after = read_number(request.headers.get("last-event-id") or request.query_params.get("after", ""))
         if not document.is_live and after >= len(document.facts):
             return Response(status_code=204)  # a browser then connects no more
         self._library.start_following(key, document)
@@ -200,14 +184,14 @@ class ViewerRoutes:
         """Return what the model was shown in a turn."""
         name = request.query_params.get("dialect", "")[:80]
         given = request.query_params.get("first")
-        first = None if given is None else _read_number(given)
+        first = None if given is None else read_number(given)
         return JsonAnswer(
             await self._read_row(request, lambda run, row: _load_details().render_turn(run, row, name, first))
         )
 
     async def text(self, request: Request) -> Response:
         """Return more of a long text."""
-        section, start = request.path_params["section"], _read_number(request.query_params.get("from", ""))
+        section, start = request.path_params["section"], read_number(request.query_params.get("from", ""))
         return JsonAnswer(
             await self._read_row(request, lambda run, row: _load_details().read_piece(run, row, section, start))
         )
@@ -312,5 +296,6 @@ def _write_run(document: RunDocument, form: str, hidden: Sequence[str], targets:
             return name.replace("_", "-"), export_run(document, hidden=hidden)
 
 
-def _read_number(text: str) -> int:
+def read_number(text: str) -> int:
+    """Return a number that stands in an address; 0 if it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0

@@ -53,7 +53,7 @@ def write_test(document: RunDocument, targets: Sequence[str] = ()) -> str:
     Raises:
         UsageError: The run has no beginning, does not begin with one prompt, or has not ended.
     """
-    started = _find_start(document)
+    started = find_start(document)
     *before, prompt = started.messages
     if prompt.role != "user" or any(message.role != "system" for message in before):
         raise UsageError("a test is written from a run that begins with a prompt, and this one goes on a conversation")
@@ -84,7 +84,7 @@ def write_question(document: RunDocument) -> str:
     Raises:
         UsageError: The run has no beginning or no answer, or begins with something that a suite cannot hold.
     """
-    started = _find_start(document)
+    started = find_start(document)
     answers = _list_answers(document)
     if not answers:
         raise UsageError("the model has not answered yet; a question needs the calls that are right")
@@ -112,7 +112,8 @@ def name_saved(document: RunDocument) -> str:
     return _make_name(str(document.fold.summary.get("title", "")))
 
 
-def _find_start(document: RunDocument) -> RunStarted:
+def find_start(document: RunDocument) -> RunStarted:
+    """Return the first fact of a run; raise `UsageError` if the record does not hold it."""
     started = next((timed.fact for timed in document.facts if isinstance(timed.fact, RunStarted)), None)
     if started is None or not started.messages:
         raise UsageError("the record does not hold the beginning of this run")

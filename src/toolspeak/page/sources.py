@@ -24,9 +24,10 @@ from toolspeak.durable import Runs, RunUnknown
 from toolspeak.durable.descriptions import read_prompt
 from toolspeak.durable.event_feed import find_run
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.log import ConversationStore, StoredFact
+from toolspeak.durable.log import ConversationStore, LoggedRun, StoredFact
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.durable.rows import RunRow
+from toolspeak.page.annotations import Annotation, dump_annotation, load_annotation
 from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_text
@@ -47,7 +48,7 @@ from toolspeak.values.messages import Message, Raw, Text, Thinking, user
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.wire.api import WIRES, ServedApiName
 
-MAX_LISTED_RUNS = 500
+MAX_LISTED_RUNS = 20_000
 
 LOG_POLL_SECONDS = 0.5
 
@@ -64,6 +65,8 @@ class LoggedRuns:
     def __init__(self, path: Path) -> None:
         """Open the log; raise `UsageError` if it cannot be used."""
         self._store = ConversationStore(path)
+        self._listed: tuple[int | None, list[RunEntry]] = None, []  # with the version of the file
+        self.place = str(path)
         self._lock = threading.Lock()  # a store may be used from several threads, one at a time
 
     async def list_runs(self) -> list[RunEntry]:
@@ -72,20 +75,21 @@ class LoggedRuns:
 
     def _list(self) -> list[RunEntry]:
         with self._lock:
-            summaries = self._store.list_latest_runs(MAX_LISTED_RUNS)
-        return [
-            RunEntry(
-                id=each.run_id,
-                title=each.title,
-                where=each.conversation[:8],
-                model=each.model,
-                status=each.status if each.status in ("running", "paused", "done") else "unknown",
-                reason=each.stop_reason,
-                updated=each.updated,
-                size=f"{each.facts} facts",
-            )
-            for each in summaries
-        ]
+            version = self._store.read_version()
+            if version != self._listed[0]:
+                runs = self._store.list_latest_runs(MAX_LISTED_RUNS)
+                self._listed = version, [_describe_logged(each) for each in runs]
+            return self._listed[1]
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in the log."""
+        if not await asyncio.to_thread(self._annotate, run_id, dump_annotation(annotation)):
+            raise RunMissing(f"the run {run_id} is not in the log")
+
+    def _annotate(self, run_id: str, data: str) -> bool:
+        with self._lock:
+            self._listed = None, []
+            return self._store.annotate(run_id, data)
 
     async def open(self, run_id: str) -> RunDocument:
         """Read a run as far as it is stored."""
@@ -120,6 +124,22 @@ class LoggedRuns:
             self._store.close()
 
 
+def _describe_logged(run: LoggedRun) -> RunEntry:
+    return RunEntry(
+        id=run.run_id,
+        title=run.title,
+        where=run.conversation[:8],
+        model=run.model,
+        status=run.status if run.status in ("running", "paused", "done") else "unknown",
+        reason=run.stop_reason,
+        updated=run.updated,
+        size=f"{run.facts} facts",
+        conversation=run.conversation,
+        annotation=load_annotation(run.annotation),
+        version=f"{run.facts} {run.status}",
+    )
+
+
 class DurableStore:
     """A store of durable runs."""
 
@@ -131,21 +151,21 @@ class DurableStore:
         _, _, place = hide_secrets(url).partition("://")
         is_file = url.startswith("sqlite")
         self.label = place.rpartition("/")[2] if is_file else place.partition("?")[0].rpartition("@")[2]
+        self.place = hide_secrets(url)
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the runs that were started last."""
-        return [
-            RunEntry(
-                id=row.run_id,
-                title=preview_text(read_prompt(row)),
-                where=row.agent,
-                status=row.status,
-                reason=row.stop_reason,
-                updated=row.updated / 1000,
-                size=f"{row.next_seq} facts",
-            )
-            for row in await self._runs.list(limit=MAX_LISTED_RUNS)
-        ]
+        rows = await self._runs.list(limit=MAX_LISTED_RUNS)
+        annotations = await self._runs.read(lambda session: session.read_annotations())
+        return await asyncio.to_thread(
+            lambda: [_describe_durable(row, annotations.get(row.run_id, "")) for row in rows]
+        )
+
+    async def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what people say of a run in the store."""
+        data = dump_annotation(annotation)
+        if not await self._runs.write(lambda session: session.annotate(run_id, data)):
+            raise RunMissing(f"the run {run_id} is not in the store")
 
     async def open(self, run_id: str) -> RunDocument:
         """Read a run as far as it is stored."""
@@ -188,6 +208,23 @@ class DurableStore:
         await asyncio.to_thread(self._runs.close)
 
 
+def _describe_durable(row: RunRow, annotation: str) -> RunEntry:
+    data = row.data.items()
+    return RunEntry(
+        id=row.run_id,
+        title=preview_text(read_prompt(row)),
+        where=row.agent,
+        status=row.status,
+        reason=row.stop_reason,
+        updated=row.updated / 1000,
+        size=f"{row.next_seq} facts",
+        conversation=row.chat,
+        labels=tuple(preview_text(f"{name}: {value}") for name, value in data if isinstance(value, str | int | float)),
+        annotation=load_annotation(annotation),
+        version=f"{row.updated} {row.next_seq}",
+    )
+
+
 class GatewayExchanges:
     """The last exchanges of a gateway."""
 
@@ -201,6 +238,7 @@ class GatewayExchanges:
             raise UsageError(f"--url {shown}: write the address of a gateway, such as http://127.0.0.1:8765")
         self._key = key
         self.label = shown.partition("://")[2]
+        self.place = shown
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the exchanges that the gateway keeps, the latest first."""

@@ -1,7 +1,7 @@
 // @ts-check
 // Requests to the server of this page. There are no others.
 
-/** @import { Change, ChatMessage, Details, Outline, RunAnswer, RunKey, ShownRequest, SourceList } from "./types.js" */
+/** @import { Annotation, Change, ChatMessage, Details, Differences, Outline, RunAnswer, RunChanges, RunKey, ShownRequest } from "./types.js" */
 
 /** What the server says in words when it refuses something. */
 export class ServerError extends Error {}
@@ -36,9 +36,48 @@ export function runPath(key) {
   return `/api/runs/${encodeURIComponent(key.source)}/${encodeURIComponent(key.id)}`;
 }
 
-/** @returns {Promise<SourceList[]>} */
-export async function fetchSources() {
-  return (await request("/api/runs")).sources;
+/**
+ * Fetch the runs of all sources, or those that have changed.
+ * @param {number} since the revision that is known; 0 for all
+ * @returns {Promise<RunChanges>}
+ */
+export function fetchRuns(since) {
+  return request(since ? `/api/runs?since=${since}` : "/api/runs");
+}
+
+/**
+ * Find the runs in which words occur.
+ * @param {string} words
+ * @returns {Promise<{found: {source: string, id: string, excerpt: string}[], unread: number}>}
+ */
+export function searchRuns(words) {
+  return request(`/api/search?${new URLSearchParams({ words })}`);
+}
+
+/** @param {RunKey} first @param {RunKey} second @returns {Promise<Differences>} */
+export function fetchDifferences(first, second) {
+  return request(`/api/differences?${new URLSearchParams({ first: joinKey(first), second: joinKey(second) })}`);
+}
+
+/** @param {RunKey} key @returns {Promise<Annotation & {can_annotate: boolean}>} */
+export function fetchAnnotation(key) {
+  return request(`${runPath(key)}/annotation`);
+}
+
+/** @param {RunKey} key @param {Annotation} annotation @returns {Promise<Annotation>} */
+export function saveAnnotation(key, annotation) {
+  return post(`${runPath(key)}/annotation`, annotation);
+}
+
+/** @param {RunKey} key */
+export function joinKey(key) {
+  return `${key.source}/${key.id}`;
+}
+
+/** @param {string} text @returns {RunKey | undefined} */
+export function splitKey(text) {
+  const slash = text.indexOf("/");
+  return slash > 0 ? { source: text.slice(0, slash), id: text.slice(slash + 1) } : undefined;
 }
 
 /**

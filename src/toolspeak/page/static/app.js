@@ -1,29 +1,33 @@
 // @ts-check
-// The page: the list of runs beside one run. What is open stands in the address behind `#`, so that it can be kept:
-// `#run=files/3f2a…&fact=17`.
+// The page: the table of all runs, or one run beside the list of runs, or the differences of two. What is open stands in
+// the address behind `#`, so that it can be kept: `#run=files/3f2a…&fact=17`, `#differences=files/3f2a…,files/8c01…`.
 
-import { fetchSources } from "./api.js";
+import { joinKey, splitKey } from "./api.js";
+import { DifferenceView } from "./difference_view.js";
 import { drawError, h } from "./dom.js";
+import { Home } from "./home.js";
 import { buildHelp, listenToKeys } from "./keys.js";
 import { PlaygroundPages } from "./playground_pages.js";
+import { RunCatalogue } from "./run_catalogue.js";
 import { RunList } from "./run_list.js";
 import { RunView } from "./run_view.js";
 import { buildThemeButton } from "./theme.js";
 
-/** @import { RunKey, SourceList } from "./types.js" */
+/** @import { RunKey } from "./types.js" */
 
 const REFRESH_MILLISECONDS = 4000;
+const READING_MILLISECONDS = 1000; // while the server still reads runs
 
-/** @typedef {{run?: RunKey, fact?: number}} Place */
+/** @typedef {{run?: RunKey, fact?: number, pair?: [RunKey, RunKey]}} Place */
 
 /** @returns {Place} */
 function readPlace() {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  const run = parameters.get("run") ?? "";
-  const slash = run.indexOf("/");
+  const [first, second] = (parameters.get("differences") ?? "").split(",").map(splitKey);
   const fact = Number.parseInt(parameters.get("fact") ?? "", 10);
   return {
-    run: slash > 0 ? { source: run.slice(0, slash), id: run.slice(slash + 1) } : undefined,
+    run: splitKey(parameters.get("run") ?? ""),
+    pair: first && second ? [first, second] : undefined,
     fact: Number.isFinite(fact) && fact >= 0 ? fact : undefined,
   };
 }
@@ -31,7 +35,7 @@ function readPlace() {
 /** @param {Place} place */
 function writePlace(place) {
   const parts = [];
-  if (place.run) parts.push(`run=${place.run.source}/${place.run.id}`);
+  if (place.run) parts.push(`run=${joinKey(place.run)}`);
   if (place.fact !== undefined) parts.push(`fact=${place.fact}`);
   return `#${parts.join("&")}`;
 }
@@ -40,11 +44,12 @@ class App {
   constructor() {
     /** @type {RunView | undefined} */
     this._view = undefined;
-    /** @type {SourceList[]} */
-    this._sources = [];
-    this._listed = "";
+    this._catalogue = new RunCatalogue();
     this._runs = new RunList((key) => {
       location.hash = writePlace({ run: key });
+    });
+    this._home = new Home(this._catalogue, (key) => {
+      location.hash = writePlace({ run: splitKey(key) });
     });
     this._stage = h("div", { class: "stage" });
     this._pages = new PlaygroundPages();
@@ -62,6 +67,7 @@ class App {
       ),
       this._pages.link,
       this._runs.filter,
+      this._runs.none,
       this._runs.element,
     );
     this._shell = h("div", { class: "shell" }, side, this._stage);
@@ -69,7 +75,12 @@ class App {
 
   async start() {
     document.body.replaceChildren(this._shell);
-    listenToKeys({ view: () => this._view, help: () => this._showHelp(), runs: () => this._runs.focus() });
+    listenToKeys({
+      view: () => this._view,
+      home: () => (this._home.element.isConnected ? this._home : undefined),
+      help: () => this._showHelp(),
+      runs: () => (this._home.element.isConnected ? this._home.focus() : this._runs.focus()),
+    });
     try {
       await this._refresh();
     } catch (error) {
@@ -77,26 +88,29 @@ class App {
       return;
     }
     window.addEventListener("hashchange", () => void this._show());
-    setInterval(() => {
-      if (!document.hidden) this._refresh().catch(() => {}); // the next time may be better
-    }, REFRESH_MILLISECONDS);
+    this._refreshLater();
     await this._show();
   }
 
-  async _refresh() {
-    const sources = await fetchSources();
-    const listed = JSON.stringify(sources);
-    if (listed === this._listed) return;
-    this._listed = listed;
-    this._sources = sources;
-    this._runs.show(sources);
-    this._pages.note(sources);
+  _refreshLater() {
+    setTimeout(
+      async () => {
+        if (!document.hidden) await this._refresh().catch(() => {}); // the next time may be better
+        this._refreshLater();
+      },
+      this._catalogue.unread > 0 ? READING_MILLISECONDS : REFRESH_MILLISECONDS,
+    );
   }
 
-  /** @returns {RunKey | undefined} the only run that there is */
-  _onlyRun() {
-    const keys = this._sources.flatMap((source) => source.runs.map((entry) => ({ source: source.name, id: entry.id })));
-    return keys.length === 1 ? keys[0] : undefined;
+  async _refresh() {
+    if (!(await this._catalogue.refresh())) return;
+    const { sources } = this._catalogue;
+    this._runs.show(sources);
+    this._pages.note(sources);
+    if (this._stage.querySelector(".welcome")) await this._show(); // the first run has come
+    if (!this._home.element.isConnected) return;
+    if (this._home.filter.words) await this._home.filter.search();
+    else this._home.draw();
   }
 
   async _show() {
@@ -105,18 +119,24 @@ class App {
       this._view?.close();
       this._view = undefined;
       this._shell.classList.add("has-run");
+      this._shell.classList.remove("is-home");
       this._runs.mark(undefined);
       this._stage.replaceChildren(special);
       return;
     }
     const place = readPlace();
-    const run = place.run ?? this._onlyRun();
-    this._shell.classList.toggle("has-run", run !== undefined);
+    const run = place.run ?? (place.pair ? undefined : this._catalogue.only);
+    const isHome = run === undefined && place.pair === undefined && this._catalogue.count > 0;
+    this._shell.classList.toggle("has-run", run !== undefined || place.pair !== undefined);
+    this._shell.classList.toggle("is-home", isHome || place.pair !== undefined);
     this._runs.mark(run);
     if (run === undefined) {
       this._view?.close();
       this._view = undefined;
-      this._stage.replaceChildren(drawWelcome(this._sources));
+      document.title = "toolspeak";
+      if (place.pair) this._showDifferences(place.pair);
+      else this._stage.replaceChildren(isHome ? this._home.element : drawWelcome());
+      if (isHome) this._home.draw();
       return;
     }
     const shown = this._view?.key;
@@ -131,6 +151,14 @@ class App {
     document.title = `${view.model?.summary.title || "A run"} – toolspeak`;
   }
 
+  /** @param {[RunKey, RunKey]} pair */
+  _showDifferences(pair) {
+    const view = new DifferenceView(...pair);
+    this._stage.replaceChildren(view.element);
+    void view.open();
+    document.title = "Differences – toolspeak";
+  }
+
   _showHelp() {
     const dialog = buildHelp();
     document.body.append(dialog);
@@ -138,16 +166,14 @@ class App {
   }
 }
 
-/** @param {SourceList[]} sources */
-function drawWelcome(sources) {
-  const hasRuns = sources.some((source) => source.runs.length > 0);
-  const lines = hasRuns
-    ? [h("p", {}, "Choose a run in the list. The key ? shows what else the keyboard can do.")]
-    : [
-        h("p", {}, "There is no run to show yet. Record one:"),
-        h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),
-      ];
-  return h("main", { class: "welcome", "aria-label": "No run" }, h("h1", {}, "See a run, and see why"), ...lines);
+function drawWelcome() {
+  return h(
+    "main",
+    { class: "welcome", "aria-label": "No run" },
+    h("h1", {}, "See a run, and see why"),
+    h("p", {}, "There is no run to show yet. Record one:"),
+    h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),
+  );
 }
 
 void new App().start();

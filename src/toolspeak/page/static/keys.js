@@ -3,6 +3,7 @@
 
 import { h } from "./dom.js";
 
+/** @import { Home } from "./home.js" */
 /** @import { RunView } from "./run_view.js" */
 
 /** @type {[string, string][]} */
@@ -19,6 +20,7 @@ const HELP = [
   ["/", "find"],
   ["n  N", "next, previous row that was found"],
   ["r", "to the list of runs"],
+  ["x  d", "of all runs: choose a run, compare the two that are chosen"],
   ["?", "this help"],
 ];
 
@@ -38,7 +40,7 @@ export function buildHelp() {
 }
 
 /**
- * @param {{view: () => RunView | undefined, help: () => void, runs: () => void}} page
+ * @param {{view: () => RunView | undefined, home: () => Home | undefined, help: () => void, runs: () => void}} page
  */
 export function listenToKeys(page) {
   document.addEventListener("keydown", (event) => {
@@ -46,13 +48,14 @@ export function listenToKeys(page) {
     if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
     if (event.key === "?") page.help();
     else if (event.key === "r") page.runs();
-    else if (!pressInRun(event, page.view())) return;
+    else if (!page.home()?.press(event) && !pressInRun(event, page.view())) return;
     event.preventDefault();
   });
 }
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 

@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { formatTime } from "./format.js";
-import { describeEnd } from "./row.js";
+import { describeStatus, toneOf } from "./run_table.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @import { Entry, RunKey, SourceList } from "./types.js" */
@@ -23,6 +23,7 @@ export class RunList {
     this.element.classList.add("run-list");
     /** @type {SourceList[]} */
     this._sources = [];
+    this.none = h("p", { class: "quiet none", role: "status", hidden: true });
     this.filter = h("input", {
       type: "search",
       class: "field filter",
@@ -48,6 +49,9 @@ export class RunList {
         if (text.includes(words)) this._lines.set(`${source.name}/${entry.id}`, { source, entry });
       }
     }
+    const isEmpty = words !== "" && [...this._lines.values()].every((line) => line.entry === undefined);
+    this.none.hidden = !isEmpty;
+    this.none.textContent = isEmpty ? "No run matches." : "";
     this._list.redrawAll();
     this._list.setKeys([...this._lines.keys()]);
   }
@@ -72,6 +76,7 @@ export class RunList {
       );
     }
     const facts = source.name === "playground" ? [entry.model] : [entry.where, entry.model]; // its files have no names
+    const flags = listFlags(entry);
     const isCurrent = key === this._current;
     return h(
       "div",
@@ -86,20 +91,16 @@ export class RunList {
           onclick: () => this._onOpen({ source: source.name, id: entry.id }),
         },
         h("span", { class: "entry-title" }, entry.title || "(no prompt)"),
-        h("span", { class: "entry-facts" }, facts.filter(Boolean).join(" · ")),
+        h("span", { class: `entry-facts${flags.length > 0 ? " is-flagged" : ""}` }, [...flags, ...facts].filter(Boolean).join(" · ")),
         h("span", { class: "entry-time" }, entry.updated === null ? "" : formatTime(entry.updated)),
       ),
     );
   }
 }
 
-/** @param {Entry} entry */
-function toneOf(entry) {
-  if (entry.status === "done") return entry.reason === "answered" ? "good" : "bad";
-  return entry.status;
-}
-
-/** @param {Entry} entry */
-function describeStatus(entry) {
-  return entry.status === "done" ? describeEnd(entry.reason) : entry.status;
+/** Say what must not be overlooked: that a run waits, and how many errors it has. @param {Entry} entry */
+function listFlags(entry) {
+  const flags = entry.status === "paused" ? ["waiting"] : [];
+  if (entry.errors) flags.push(entry.errors === 1 ? "1 error" : `${entry.errors} errors`);
+  return flags;
 }

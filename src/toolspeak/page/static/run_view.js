@@ -2,6 +2,7 @@
 // One run on the screen: its head with figures and lanes, the answer above its rows, the details of a row beside them, and
 // where one writes what comes next. Follows the run as long as it goes on.
 
+import { buildNotesButton } from "./annotate.js";
 import { AnswerCard } from "./answer.js";
 import { fetchOutline, fetchRest, followRun, post, runPath } from "./api.js";
 import { ApprovalList } from "./approval.js";
@@ -57,7 +58,15 @@ export class RunView {
     this._filters = h("span", { class: "fault-filters" });
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
-    this._tools = h("div", { class: "run-tools", hidden: true }, this.find.element, this._calls, this._filters, buildSaveButton(key));
+    this._tools = h(
+      "div",
+      { class: "run-tools", hidden: true },
+      this.find.element,
+      this._calls,
+      this._filters,
+      buildNotesButton(key),
+      buildSaveButton(key),
+    );
     this._head = h(
       "header",
       { class: "run-head" },

@@ -159,6 +159,7 @@
 /** @typedef {{i: number, facts: number[], sections: Section[]}} Details */
 
 /**
+ * A run in a list. What is zero or empty is left out, and so are the figures of a run that was not read yet.
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
@@ -168,9 +169,62 @@
  * @property {string} reason
  * @property {number | null} updated
  * @property {string} size
+ * @property {string} [dialect]
+ * @property {string} [detail] why it ended, in words
+ * @property {string} [answer]
+ * @property {number} [turns]
+ * @property {number} [calls]
+ * @property {number} [errors]
+ * @property {number} [repairs]
+ * @property {number} [refusals]
+ * @property {number} [repeats] calls that took effect although an equal one had before
+ * @property {[string, number][]} [tools]
+ * @property {number} [input_tokens]
+ * @property {number} [output_tokens]
+ * @property {number} [cost]
+ * @property {number} [seconds]
+ * @property {string} [unreadable] why it cannot be read
+ * @property {string} [conversation]
+ * @property {string[]} [labels]
+ * @property {string[]} [tags]
+ * @property {number} [score]
+ * @property {string} [note]
  */
 
-/** @typedef {{name: string, label: string, runs: Entry[], failure: string}} SourceList */
+/**
+ * @typedef {object} SourceList
+ * @property {string} name
+ * @property {string} label
+ * @property {Entry[]} runs
+ * @property {string} failure
+ * @property {number} [unread] how many runs were not read yet
+ * @property {string[]} [gone] runs that are no longer there
+ */
+
+/** @typedef {{revision: number, sources: SourceList[]}} RunChanges */
+
+/** What people say of a run. @typedef {{score: number | null, note: string, tags: string[]}} Annotation */
+
+/** A mark and a text: what both runs have, what the first one has, what the second has. @typedef {["" | "-" | "+", string]} Segment */
+
+/**
+ * A step of two runs, or of one of them.
+ * @typedef {object} DifferentStep
+ * @property {"message" | "turn" | "call" | "malformed" | "end"} kind
+ * @property {string} label
+ * @property {"same" | "changed" | "first" | "second"} state
+ * @property {[number | null, number | null]} facts
+ * @property {string} [text]
+ * @property {{label: string, state: "same" | "changed", text?: string, texts?: [Segment[] | null, Segment[] | null]}[]} [parts]
+ */
+
+/**
+ * @typedef {object} Differences
+ * @property {[string, string]} titles
+ * @property {{name: string, label: string, values: [string | number | null, string | number | null]}[]} figures
+ * @property {DifferentStep[]} steps
+ * @property {number} left_out
+ */
 
 /** @typedef {{source: string, id: string}} RunKey */
 

@@ -16,9 +16,11 @@ export class VirtualList {
    * @param {(key: K) => HTMLElement} options.draw draws an item
    * @param {() => number} options.estimate the height of an item that was never drawn
    * @param {() => void} [options.onShow] is called when other items are drawn, or the list was scrolled
+   * @param {boolean} [options.isTable] whether the items are rows of a table
    * @param {HTMLElement} [options.head] what stands above the items and scrolls with them
    */
-  constructor({ label, draw, estimate, onShow = () => {}, head }) {
+  constructor({ label, draw, estimate, onShow = () => {}, isTable = false, head }) {
+    this._isTable = isTable;
     this._draw = draw;
     this._onShow = onShow;
     this._estimate = estimate;
@@ -32,9 +34,10 @@ export class VirtualList {
     this._tops = new Float64Array(1);
     /** @type {Map<K, HTMLElement>} */
     this._drawn = new Map();
-    this._space = h("div", { class: "list-space", role: "list", "aria-label": label });
+    this._space = h("div", { class: "list-space", role: isTable ? "rowgroup" : "list", "aria-label": label });
     this._head = head;
-    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: "-1" }, head, this._space);
+    const tabindex = isTable ? null : "-1";
+    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex }, head, this._space);
     this.staysAtEnd = false;
     this._endTop = 0;
     this._frame = 0;
@@ -260,13 +263,17 @@ export class VirtualList {
       let element = this._drawn.get(key);
       if (element === undefined) {
         element = this._draw(key);
-        element.setAttribute("role", "listitem");
+        element.setAttribute("role", this._isTable ? "row" : "listitem");
         this._drawn.set(key, element);
         this._keyByElement.set(element, key);
         this._observer.observe(element);
       }
-      element.setAttribute("aria-setsize", String(this._keys.length));
-      element.setAttribute("aria-posinset", String(place + 1));
+      if (this._isTable) {
+        element.setAttribute("aria-rowindex", String(place + 2)); // after the row of headings
+      } else {
+        element.setAttribute("aria-setsize", String(this._keys.length));
+        element.setAttribute("aria-posinset", String(place + 1));
+      }
       element.style.transform = `translateY(${this._tops[place]}px)`;
       /** @type {Element | null} */
       const next = before === null ? this._space.firstElementChild : before.nextElementSibling;
