@@ -7,10 +7,10 @@ answer has a second task, so that a token does not resume every coroutine of Sta
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -29,6 +29,9 @@ TOKENS_HEADER = "x-toolspeak-tokens"
 """The header of a whole answer with the tokens that the model read, and how many of them anew."""
 
 T = TypeVar("T")
+
+Keep: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+"""Keeps a whole answer, before the client gets its end."""
 
 
 def log_failure(request_id: str, error: Exception) -> None:
@@ -92,6 +95,7 @@ async def start_stream(
     encoder: AnswerEncoder,
     request_id: str,
     figures: GatewayFigures,
+    keep: Keep | None = None,
 ) -> Response:
     """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
     watch = ClientWatch(receive)
@@ -100,7 +104,7 @@ async def start_stream(
     except BaseException:
         watch.stop()
         raise
-    return StreamedAnswer(events, first, encoder, request_id, watch, figures)
+    return StreamedAnswer(events, first, encoder, request_id, watch, figures, keep)
 
 
 async def read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
@@ -126,10 +130,12 @@ class StreamedAnswer(Response):
         request_id: str,
         watch: ClientWatch,
         figures: GatewayFigures,
+        keep: Keep | None = None,
     ) -> None:
         self._watch = watch
         self._events = events
         self._figures = figures
+        self._keep = keep
         self._first = first
         self._encoder = encoder
         self._request_id = request_id
@@ -157,9 +163,12 @@ class StreamedAnswer(Response):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             try:
                 batch = self._first
-                await write(self._encoder.start() + self._encoder.feed(_join_deltas(batch)))
+                data = self._encoder.start() + self._encoder.feed(_join_deltas(batch))
+                await self._keep_answer()
+                await write(data)
                 async for batch in self._events:
                     if data := self._encoder.feed(_join_deltas(batch)):
+                        await self._keep_answer()
                         await write(data)
                 if isinstance(batch[-1], TurnEnded) and (counts := describe_tokens(batch[-1].usage)):
                     log.info("%s tokens: %s", self._request_id, counts)
@@ -171,6 +180,10 @@ class StreamedAnswer(Response):
                 report = report_error(error)
                 await write(self._encoder.error(replace(report, message=f"{report.message} ({self._request_id})")))
             await write(b"", more=False)
+
+    async def _keep_answer(self) -> None:
+        if self._keep is not None and self._encoder.body is not None:
+            await self._keep(self._encoder.body)
 
 
 def describe_tokens(usage: Usage) -> str:

@@ -128,9 +128,12 @@ class AnswerEncoder(ABC):
 
     Attributes:
         content_type: The media type of a stream.
+        body: The whole answer, once its end was written, where the API has one at the end of a stream as well (OpenAI's
+            responses).
     """
 
     content_type: str = "text/event-stream"
+    body: dict[str, Any] | None = None
 
     def __init__(self) -> None:
         self._calls: dict[str, int] = {}  # the places of the calls that were begun, by their ids

@@ -360,10 +360,11 @@ class Encoder(ItemStream):
         return closed + self._event(response["status"], response=response)
 
     def _end_response(self, output: list[dict[str, Any]], finish: FinishReason, usage: Usage) -> dict[str, Any]:
-        response = {**self._response, "output": output, "usage": _encode_usage(usage)}
+        response = {**self._response, "output": output, "usage": _encode_usage(usage), "status": "completed"}
         if reason := _INCOMPLETE_REASONS.get(finish):
-            return {**response, "status": "incomplete", "incomplete_details": {"reason": reason}}
-        return {**response, "status": "completed"}
+            response |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+        self.body = response
+        return response
 
 
 def _add_vendor_data(output: list[dict[str, Any]], message: Message) -> list[dict[str, Any]]:
@@ -403,6 +404,8 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
     options |= {
         "max_output_tokens": request.max_tokens,
         "parallel_tool_calls": request.parallel,
+        "previous_response_id": request.previous_id or None,
+        "store": request.store,
         "temperature": request.temperature,
         "tool_choice": encode_choice(request.choice, request.tools),
         "tools": group_definitions(request.tools, request.namespaces),

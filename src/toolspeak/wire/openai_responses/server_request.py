@@ -1,9 +1,9 @@
 """The server side, requests: reads the body of a request.
 
-Nothing is kept between requests, so what refers to an earlier answer is refused. The conversation is in the fields
-`instructions` and `input`. The API does not mark where an answer begins and ends: items of the assistant that follow
-each other are one message, up to the next message of somebody else or the next result. A result stands behind the
-message with its call, in the order of the calls, wherever the client has put it.
+What refers to an earlier answer is refused here: the gateway puts what it has stored into `input` before a request is
+read. The conversation is in the fields `instructions` and `input`. The API does not mark where an answer begins and
+ends: items of the assistant that follow each other are one message, up to the next message of somebody else or the next
+result. A result stands behind the message with its call, in the order of the calls, wherever the client has put it.
 """
 
 import mimetypes
@@ -47,7 +47,7 @@ _KNOWN_FIELDS = frozenset(
 
 _STORED = {
     "previous_response_id": "nothing is kept here between requests; send the whole conversation in input",
-    "conversation": "nothing is kept here between requests; send the whole conversation in input",
+    "conversation": "no conversations are stored here; send the whole one in input, or go on by previous_response_id",
     "prompt": "no prompts are stored here; send the text in instructions and input",
 }
 """Fields that refer to something that the server has stored, and what to do instead."""
@@ -65,7 +65,6 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         raise fields.error(
             "background", "nothing runs here without a client that waits; leave the field out", "unsupported_value"
         )
-    fields.flag("store", False)
     reader = _ToolReader()
     reader.read(fields)
     choice = _read_choice(fields, reader)
@@ -88,6 +87,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
         answer_format=read_answer_format(text.optional_object("format")) if text is not None else None,
+        store=fields.flag("store", True),
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
 
