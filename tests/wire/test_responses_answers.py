@@ -218,7 +218,9 @@ def test_a_stream_that_failed(server: Server, client: openai.OpenAI):
         writer.start() + writer.feed(begun) + writer.error(ErrorReport(failure="upstream_failed", message="It broke."))
     )
     with client.responses.create(model="m", input="Hi", stream=True) as stream:
-        last = list(stream)[-1]
+        *_, told, last = stream
+    assert (told.type, getattr(told, "message", "")) == ("error", "It broke.")
+    type(told).model_validate(told.to_dict(), strict=True)
     type(last).model_validate(last.to_dict(), strict=True)
     assert last.type == "response.failed"
     assert last.response.error is not None

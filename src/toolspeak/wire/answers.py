@@ -124,7 +124,7 @@ class AnswerDecoder(ABC):
 
 
 class AnswerEncoder(ABC):
-    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`).
+    """Writes one answer of a server, streamed (`start`, `feed`, `ping`, `error`) or whole (`response`).
 
     Attributes:
         content_type: The media type of a stream.
@@ -153,6 +153,14 @@ class AnswerEncoder(ABC):
     @abstractmethod
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
+
+    def repeat_error(self, report: ErrorReport) -> bytes:
+        """Return the error once more for clients that do not see it in the stream; sent by itself, after `error`."""
+        return b""
+
+    def ping(self) -> bytes:
+        """Return what may be sent between two parts of a stream so that it is not silent. Clients ignore it."""
+        return b": ping\n\n"
 
     @abstractmethod
     def response(

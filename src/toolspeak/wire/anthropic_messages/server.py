@@ -316,6 +316,10 @@ class Encoder(AnswerEncoder):
         message = {**self._whole, **stop, "usage": _encode_usage(Usage())}
         return _sse({"type": "message_start", "message": message})
 
+    def ping(self) -> bytes:
+        """Return an event of the API that has no content."""
+        return encode_event('{"type":"ping"}', "ping")
+
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
         return _sse(error_body(report))

@@ -438,6 +438,14 @@ class Encoder(AnswerEncoder):
         """Return the end of a stream that failed."""
         return self._write(error_body(report)) + (b"]" if self._is_array else b"")
 
+    def repeat_error(self, report: ErrorReport) -> bytes:
+        """Return the error as bare JSON: Google's clients in JavaScript do not see one in the form of an event."""
+        return b"" if self._is_array else dump_compact(error_body(report)).encode()
+
+    def ping(self) -> bytes:
+        """Return white space: Google's clients in JavaScript know no comments in a stream."""
+        return b"\n"
+
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
     ) -> dict[str, Any]:

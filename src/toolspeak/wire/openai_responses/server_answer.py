@@ -199,7 +199,7 @@ class ItemStream(AnswerEncoder):
     def _event(self, kind: str, **fields: Any) -> bytes:
         """Return an event of the stream, with its number."""
         self._sequence += 1
-        name = f"response.{kind}"
+        name = kind if kind == "error" else f"response.{kind}"
         return encode_event(dump_compact({"type": name, "sequence_number": self._sequence, **fields}), name)
 
     @property
@@ -339,11 +339,12 @@ class Encoder(ItemStream):
         return self._event("created", response=response) + self._event("in_progress", response=response)
 
     def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
+        """Return the end of a stream that failed: two events, since each is the only one that some client sees."""
         closed = self._close_open_item("incomplete") + self._close_calls()
         error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
-        return closed + self._event("failed", response=response)
+        told = {"code": error["code"], "message": error["message"], "param": report.param}
+        return closed + self._event("error", **told) + self._event("failed", response=response)
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
