@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.response_store import ResponseStore
 from toolspeak.gateway.server import build_server, run_server
-from toolspeak.models import Model
+from toolspeak.models import HttpModel, Model
 from toolspeak.models.lookup import CLIENT_HOSTS
 from toolspeak.models.model import choose_model_dialect
 from toolspeak.run import portal
@@ -300,7 +301,13 @@ def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> 
     secrets = frozenset({key} if key else ())
 
     def find(name: str) -> Model:
-        return find_model(name, configured=settings)
+        found = find_model(name, configured=settings)
+        if isinstance(found, HttpModel):
+            given = found.endpoint.retry
+            total = None if given.total_timeout is None else max(given.total_timeout, options.timeout)
+            retry = replace(given, attempts=1 + options.retries, read_timeout=options.timeout, total_timeout=total)
+            found.endpoint = replace(found.endpoint, retry=retry)
+        return found
 
     if options.record is not None:
         from toolspeak.models.cassettes import FolderWriter, record_model

@@ -26,6 +26,7 @@ class ServeOptions:
 
     GROUPS: ClassVar[Mapping[str, str]] = {
         "Models": "models aliases dialect adapter mend thinks tool_budget strict no_store",
+        "Endpoints": "retries timeout",
         "Address and access": "host port key_env origins",
         "Recording and watching": "record replay show watch otlp otlp_content",
         "Functions and durable runs": "mcp store agents deps",
@@ -43,6 +44,21 @@ class ServeOptions:
             "--key-env", metavar="NAME", help="The environment variable that holds the key clients must send."
         ),
     ] = None
+    retries: Annotated[
+        int,
+        typer.Option(
+            "--retries",
+            metavar="N",
+            min=0,
+            help="How often a request that failed is sent to an endpoint again. Clients retry as well, each time anew.",
+        ),
+    ] = 1
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0.001, help="Give up on an endpoint that sends nothing for this long."
+        ),
+    ] = 300.0
     no_store: Annotated[
         bool,
         typer.Option("--no-store", help="Keep no answers of the Responses API; clients send the whole conversation."),

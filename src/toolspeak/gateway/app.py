@@ -51,6 +51,7 @@ from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.response_store import ResponseStore
 from toolspeak.gateway.responses import (
+    PING_SECONDS,
     TOKENS_HEADER,
     describe_tokens,
     log,
@@ -96,6 +97,7 @@ def app(
     watch: bool = False,
     tracer: Tracer | SpanExporter | None = None,
     store: ResponseStore | Literal["memory"] | None = "memory",
+    ping_seconds: float = PING_SECONDS,
     mounted: Mapping[str, ASGIApp] | None = None,
     routes: Iterable[Route] = (),
 ) -> Starlette:
@@ -110,6 +112,7 @@ def app(
         watch: Whether the last exchanges are kept in memory and served, to those who have the key.
         tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
         store: Where answers of the responses API are kept, so that requests can refer to them; None to keep none.
+        ping_seconds: The time without a word of the model after which a streamed answer begins, and pings are sent.
         mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
         routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
 
@@ -128,7 +131,7 @@ def app(
     keeper = ReportKeeper(models, rules.key, on_exchange, kept, tracing) if is_reported else None
     catalog = ModelCatalog(models, aliases or {})
     stored = StoredResponses(ResponseStore() if store == "memory" else store)
-    gateway = Gateway(catalog, stored, strict=strict, keeper=keeper, history=history)
+    gateway = Gateway(catalog, stored, strict=strict, keeper=keeper, history=history, ping_seconds=ping_seconds)
     route = partial(guarded_route, rules)
     all_routes = [
         *(
@@ -313,8 +316,10 @@ class Gateway:
         strict: bool,
         keeper: ReportKeeper | None,
         history: ExchangeHistory,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
         self.stored = stored
+        self._ping_seconds = ping_seconds
         self._catalog = catalog
         self._strict = strict
         self._size_hint = ToolSizeHint()
@@ -468,8 +473,16 @@ class Gateway:
                 events = report.follow(events, respond, partial(self._keeper.finish, report))
             keep = partial(self.stored.keep, stored) if stored is not None else None
             if chat_request.stream:
-                response = await start_stream(request.receive, events, make_encoder(), request_id, self.figures, keep)
-                self.figures.count_first_token(served.name, time.monotonic() - began)
+                response = await start_stream(
+                    request.receive,
+                    events,
+                    make_encoder(),
+                    request_id,
+                    self.figures,
+                    ping_seconds=self._ping_seconds,
+                    on_first=lambda: self.figures.count_first_token(served.name, time.monotonic() - began),
+                    keep=keep,
+                )
             else:
                 ended = await run_while_connected(request.receive, read_to_end(events))
                 body = _build_body(make_encoder, ended)
