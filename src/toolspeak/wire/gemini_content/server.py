@@ -8,7 +8,9 @@ other are one message: clients send an answer that was streamed as its chunks.
 
 A streamed answer is a list of answers with further parts each: server-sent events, or a JSON array if the client asks
 for one. The API does not stream the arguments of a call, and the signature of a part is known only at the end of the
-message. So everything from the first call on is held until then, and written in its order.
+message. So everything from the first call on is held until then, and written in its order, each part in an answer of
+its own: an SDK of Google mixes up several. The last answer must have a part that is not empty, or chats of Google's
+SDKs forget the whole turn. So the last letter of a text is held until something follows it.
 """
 
 import re
@@ -428,6 +430,7 @@ class Encoder(AnswerEncoder):
         self._is_first = True
         self._held: dict[str, None] = {}  # the ids of the calls so far, in their order
         self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
+        self._tail: dict[str, Any] | None = None  # the last letter of the text so far, as a part
         self.content_type = "application/json" if self._is_array else "text/event-stream"
 
     def start(self) -> bytes:
@@ -436,7 +439,7 @@ class Encoder(AnswerEncoder):
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
-        return self._write(error_body(report)) + (b"]" if self._is_array else b"")
+        return self._write_tail() + self._write(error_body(report)) + (b"]" if self._is_array else b"")
 
     def repeat_error(self, report: ErrorReport) -> bytes:
         """Return the error as bare JSON: Google's clients in JavaScript do not see one in the form of an event."""
@@ -460,14 +463,25 @@ class Encoder(AnswerEncoder):
         return self._add_part({"text": text, "thought": True})
 
     def _add_part(self, part: dict[str, Any]) -> bytes:
-        if not self._held:
-            return self._write(self._answer([part]))
-        self._held_texts.append((len(self._held), part))
-        return b""
+        if self._held:
+            self._held_texts.append((len(self._held), part))
+            return b""
+        written = b""
+        if self._tail is not None and self._tail.get("thought") == part.get("thought"):
+            part = {**part, "text": self._tail["text"] + part["text"]}
+        else:
+            written = self._write_tail()
+        self._tail = {**part, "text": part["text"][-1:]}
+        ready = part["text"][:-1]
+        return written + (self._write(self._answer([{**part, "text": ready}])) if ready else b"")
+
+    def _write_tail(self) -> bytes:
+        tail, self._tail = self._tail, None
+        return b"" if tail is None else self._write(self._answer([tail]))
 
     def _start_call(self, call_id: str, name: str) -> bytes:
         self._held[call_id] = None
-        return b""
+        return self._write_tail()
 
     def _add_arguments(self, call_id: str, text: str) -> bytes:
         return b""
@@ -476,7 +490,7 @@ class Encoder(AnswerEncoder):
         return self._start_call(call.id, call.name)
 
     def _end(self, ended: TurnEnded) -> bytes:
-        parts: list[dict[str, Any]] = []
+        parts: list[dict[str, Any]] = [self._tail] if self._tail is not None else []
         calls: dict[str, Call] = {}
         for part in ended.message.parts:
             if isinstance(part, Call):
@@ -488,8 +502,9 @@ class Encoder(AnswerEncoder):
             parts += [text for place, text in self._held_texts if place == number]
             parts += [_encode_call(calls[call_id])] if call_id in calls else []
         parts += [text for place, text in self._held_texts if place == len(self._held)]
-        last = self._write(self._answer(parts, ended.finish, ended.usage))
-        return last + (b"]" if self._is_array else b"")
+        earlier = b"".join(self._write(self._answer([part])) for part in parts[:-1])
+        last = self._write(self._answer(parts[-1:], ended.finish, ended.usage))
+        return earlier + last + (b"]" if self._is_array else b"")
 
     def _answer(
         self, parts: list[dict[str, Any]], finish: FinishReason | None = None, usage: Usage | None = None

@@ -410,7 +410,7 @@ class Decoder(AnswerDecoder):
         if kind in _ENDS:
             self.read_body(as_object(event.get("response")))
         elif kind == "error" or (not kind and event.get("error")):
-            raise build_error(event.get("error") or {**event, "type": event.get("code")})
+            raise build_error(event.get("error") or event)
         elif not isinstance(index, int):
             return
         elif kind == "response.output_item.added":

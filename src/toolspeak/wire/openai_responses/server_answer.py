@@ -339,12 +339,16 @@ class Encoder(ItemStream):
         return self._event("created", response=response) + self._event("in_progress", response=response)
 
     def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed: two events, since each is the only one that some client sees."""
+        """Return the end of a stream that failed.
+
+        Some clients see only `response.failed`. OpenAI's own SDKs raise an exception for an `error` event with the
+        error in it, so that all clients built upon them see it. The fields beside it are those that the API documents.
+        """
         closed = self._close_open_item("incomplete") + self._close_calls()
         error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
         told = {"code": error["code"], "message": error["message"], "param": report.param}
-        return closed + self._event("error", **told) + self._event("failed", response=response)
+        return closed + self._event("error", **told, error=error) + self._event("failed", response=response)
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
