@@ -284,6 +284,10 @@ def _read_media(block: Fields, kind: str) -> Part:
         case "text":
             data = source.text("data").encode("utf-8", "replace")
             return Media(mime="text/plain", data=data, extra=extra, name=name)
+        case "content":
+            texts = [part.text for part in read_content(source, "content", _read_text)]
+            context = block.optional_text("context")
+            return _stand_in(block, "\n".join(filter(None, (name or "", context, *texts))))
         case _:
             return read_opaque(block, VENDOR)  # a file that only the vendor has
 

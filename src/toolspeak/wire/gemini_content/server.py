@@ -351,7 +351,7 @@ class ContentReader:
         self._answered.add(call_id)
         text, is_error, is_plain = _read_response(given)
         data = part_data(part.data) if is_plain else {**part_data(part.data), "response": given.value("response")}
-        media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
+        media = [_read_media(inner) or Text(text=dump_compact(inner.data)) for inner in given.objects("parts")]
         texts = (Text(text=text),) if text or not media else ()
         return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=build_extra(VENDOR, data))
 

@@ -30,7 +30,7 @@ from toolspeak.wire.fields import (
     read_opaque,
     read_tool,
 )
-from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra
+from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra, dump_compact
 from toolspeak.wire.media import decode_base64, is_data_url
 from toolspeak.wire.openai_responses.names import (
     ENCRYPTED_REASONING,
@@ -303,8 +303,7 @@ class _ItemReader:
             raise item.error("call_id", f"no item before has the call {call_id!r}")
         if call_id in results:
             raise item.error("call_id", f"{call_id!r} has a result already")
-        shown = [part for part in read_content(item, "output", _read_part) if isinstance(part, Text | Media)]
-        results[call_id] = Result(call_id=call_id, content=tuple(shown))
+        results[call_id] = Result(call_id=call_id, content=read_content(item, "output", _read_result_part))
 
 
 def _read_assistant_texts(item: Fields) -> list[Text]:
@@ -350,6 +349,12 @@ def _read_part(part: Fields) -> Part:
             return Text(text=part.text("text"))
         case other:
             raise part.error("type", f"{other!r} is none of input_text, input_image, input_file")
+
+
+def _read_result_part(part: Fields) -> Text | Media:
+    """Read a part of a result. What only the vendor can read is shown as JSON: a model must see what its call gave."""
+    read = _read_part(part)
+    return read if isinstance(read, Text | Media) else Text(text=dump_compact(part.data))
 
 
 def _read_image(part: Fields) -> Part:
