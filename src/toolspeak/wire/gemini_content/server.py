@@ -3,8 +3,8 @@
 The API takes the JSON of a request in several forms, since it reads protocol buffers: names are written as
 `systemInstruction` or `system_instruction`, a list of one may be its only element, and a schema may be one of OpenAPI,
 with types in capitals. So a request is brought into one form before it is read. Calls and results need not have ids: a
-call gets one, and a result belongs to the first call of its tool that has none. Contents of the model that follow each
-other are one message: clients send an answer that was streamed as its chunks.
+call gets one, and a result belongs to the first call of its tool that has none, else to the first call that has none.
+Contents of the model that follow each other are one message: clients send an answer that was streamed as its chunks.
 
 A streamed answer is a list of answers with further parts each: server-sent events, or a JSON array if the client asks
 for one. The API does not stream the arguments of a call, and the signature of a part is known only at the end of the
@@ -258,6 +258,7 @@ class ContentReader:
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}  # the tools of the calls of the last answer, by their ids
         self._open: dict[str, deque[str]] = {}  # the ids of these calls by their tools, those with a result too
+        self._in_order: deque[str] = deque()  # the ids of all these calls
         self._answered: set[str] = set()  # those of them that have a result
         self._places: dict[str, int] = {}  # of all calls in the conversation, by their ids
         self._last_number = 0  # of an id that was made here
@@ -293,7 +294,7 @@ class ContentReader:
         match content.optional_text("role"):
             case "model":
                 if self._after_user:
-                    self._calls, self._open, self._answered = {}, {}, set()
+                    self._calls, self._open, self._in_order, self._answered = {}, {}, deque(), set()
                 self._after_user = False
                 return Message(role="assistant", parts=tuple(map(self._read_answer_part, content.objects("parts"))))
             case "" | "user" | "function" | "tool":
@@ -320,6 +321,7 @@ class ContentReader:
         name = given.text("name")
         self._calls[call_id] = name
         self._open.setdefault(name, deque()).append(call_id)
+        self._in_order.append(call_id)
         arguments = given.optional_object("args")
         call = ToolCall(id=call_id, name=name, arguments=arguments.data if arguments else {})
         return Call(call=call, extra=build_extra(VENDOR, part_data(part.data)))
@@ -336,12 +338,17 @@ class ContentReader:
             return self._read_result(part, part.object("functionResponse"))
         return _read_content(part, Text)
 
+    def _skip_answered(self, calls: deque[str]) -> deque[str]:
+        while calls and calls[0] in self._answered:
+            calls.popleft()
+        return calls
+
     def _read_result(self, part: Fields, given: Fields) -> Result:
         call_id, name = given.optional_text("id"), given.optional_text("name")
         if call_id not in self._calls:
-            of_tool = self._open.get(name, deque())
-            while of_tool and of_tool[0] in self._answered:
-                of_tool.popleft()
+            of_tool = self._skip_answered(self._open.get(name, deque()))
+            if not of_tool and not call_id:  # some clients write another name than that of the tool
+                of_tool = self._skip_answered(self._in_order)
             if not of_tool:
                 problem = f"the message before has no call {call_id!r}" if call_id else f"no call of {name!r} is open"
                 raise given.error("id" if call_id else "name", problem)
