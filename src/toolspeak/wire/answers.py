@@ -138,6 +138,7 @@ class AnswerEncoder(ABC):
     def __init__(self) -> None:
         self._calls: dict[str, int] = {}  # the places of the calls that were begun, by their ids
         self._has_arguments: set[str] = set()
+        self._shows_thinking = True  # whether the client has asked for reasoning, where the API lets it
 
     @abstractmethod
     def start(self) -> bytes:
@@ -172,7 +173,7 @@ class AnswerEncoder(ABC):
         match event:
             case TextDelta(text=text) if text:
                 return self._add_text(text)
-            case ThinkingDelta(text=text) if text:
+            case ThinkingDelta(text=text) if text and self._shows_thinking:
                 return self._add_thinking(text)
             case CallStarted(call_id=call_id, name=name):
                 return self._start_call(call_id, name)

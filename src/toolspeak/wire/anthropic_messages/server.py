@@ -300,8 +300,8 @@ _STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "re
 class Encoder(AnswerEncoder):
     """Writes one answer, streamed or whole.
 
-    `created`, `include_usage` and `request` are not used: this API has no times, always sends token counts, and repeats
-    nothing of a request.
+    `created` and `include_usage` are not used: this API has no times, and always sends token counts. Reasoning is
+    written only if the request asks for it: clients that did not ask expect text in the first block.
     """
 
     def __init__(
@@ -313,6 +313,9 @@ class Encoder(AnswerEncoder):
         self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
         self._thinking_blocks: list[int] = []
         self._unready: set[str] = set()
+        if request is not None:
+            asked = as_object((request.extra or {}).get("thinking")).get("type")
+            self._shows_thinking = asked not in (None, "disabled")
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -332,7 +335,8 @@ class Encoder(AnswerEncoder):
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
     ) -> dict[str, Any]:
         """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
-        blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
+        parts = [part for part in message.parts if self._shows_thinking or not isinstance(part, Thinking)]
+        blocks = [block for part in parts if (block := _encode_part(part)) is not None]
         stop = _stop_fields(finish, bool(message.calls), stop_text)
         return {**self._whole, "content": blocks, **stop, "usage": _encode_usage(usage or Usage())}
 

@@ -426,7 +426,10 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "MAX_TOKENS", "refused": "
 
 
 class Encoder(AnswerEncoder):
-    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent."""
+    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent.
+
+    Reasoning is written only if the request asks for it, with `includeThoughts`.
+    """
 
     def __init__(
         self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
@@ -439,6 +442,8 @@ class Encoder(AnswerEncoder):
         self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
         self._tail: dict[str, Any] | None = None  # the last letter of the text so far, as a part
         self.content_type = "application/json" if self._is_array else "text/event-stream"
+        if request is not None:
+            self._shows_thinking = as_object((request.extra or {}).get("thinkingConfig")).get("includeThoughts") is True
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -460,7 +465,8 @@ class Encoder(AnswerEncoder):
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
     ) -> dict[str, Any]:
         """Return the body of a whole answer. The API has no field for `stop_text`."""
-        parts = [written for part in message.parts if (written := _encode_part(part)) is not None]
+        shown = [part for part in message.parts if self._shows_thinking or not isinstance(part, Thinking)]
+        parts = [written for part in shown if (written := _encode_part(part)) is not None]
         return self._answer(parts, finish, usage or Usage())
 
     def _add_text(self, text: str) -> bytes:
@@ -502,6 +508,8 @@ class Encoder(AnswerEncoder):
         for part in ended.message.parts:
             if isinstance(part, Call):
                 calls[part.call.id] = part
+            elif isinstance(part, Thinking) and not self._shows_thinking:
+                continue
             elif isinstance(part, Text | Thinking) and _vendor_data(part.extra).get("thoughtSignature"):
                 thought = {"thought": True} if isinstance(part, Thinking) else {}
                 parts.append({"text": "", **_vendor_data(part.extra), **thought})
