@@ -44,11 +44,11 @@ test-local: setup ## run the tests of the embedded model, with its real weights;
 	$(BIN)/python -m pytest tests/local -n0 --timeout 900 $(if $(QUICK),-m 'not long')
 
 # In folders of their own: 1.4 GB of npm packages, and Python packages that cannot be installed beside newer ones.
-CLIENTS := tests/clients/node_modules/.stamp .venv-clients/.stamp
+CLIENTS := tests/clients/node_modules/.stamp .venv-clients/.stamp .venv-frameworks/.stamp
 
 tests/clients/node_modules/.stamp: tests/clients/package.json
 	@if command -v npm >/dev/null; then \
-		npm install --prefix tests/clients --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ \
+		npm install --prefix tests/clients --legacy-peer-deps --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ \
 		|| echo 'npm could not install the clients in Node, so they are skipped; the reason is above'; \
 	else echo 'there is no npm, so clients in Node are skipped: install Node 20 or later, for example `apt install nodejs npm`'; fi
 
@@ -56,6 +56,11 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 	$(PYTHON) -m venv --clear .venv-clients
 	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt && touch $@ \
 		|| echo 'google-genai, litellm and instructor could not be installed, so they are skipped; the reason is above'
+
+.venv-frameworks/.stamp: tests/clients/frameworks.txt
+	$(PYTHON) -m venv --clear .venv-frameworks
+	@.venv-frameworks/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/frameworks.txt && touch $@ \
+		|| echo 'the agent frameworks in Python could not be installed, so they are skipped; the reason is above'
 
 install-clients: $(CLIENTS) tests/page/node_modules/.stamp
 
@@ -161,4 +166,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit .venv-release .venv-lowest dist .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-release .venv-lowest dist .venv-clients .venv-frameworks .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site

@@ -23,7 +23,7 @@ def read_rows() -> list[list[str]]:
 def read_pins() -> dict[str, str]:
     """Return the pinned version of every package; those of npm begin with `npm:`."""
     pins: dict[str, str] = {}
-    for path in (ROOT / "constraints.txt", CLIENTS / "requirements.txt"):
+    for path in (ROOT / "constraints.txt", CLIENTS / "requirements.txt", CLIENTS / "frameworks.txt"):
         pinned = (line.partition("==") for line in path.read_text().splitlines() if "==" in line)
         for name, _, version in pinned:
             pins.setdefault(name.lower(), version)
@@ -33,6 +33,16 @@ def read_pins() -> dict[str, str]:
 
 PACKAGES = {
     "@anthropic-ai/sdk (Node)": "npm:@anthropic-ai/sdk",
+    "@google/genai": "npm:@google/genai",
+    "@google/generative-ai": "npm:@google/generative-ai",
+    "ag2": "ag2",
+    "Agent Framework": "agent-framework-openai",
+    "agents.js": "npm:@openai/agents",
+    "agno": "agno",
+    "LangChain.js": "npm:@langchain/openai",
+    "Mastra": "npm:@mastra/core",
+    "openai-agents": "openai-agents",
+    "Semantic Kernel": "semantic-kernel",
     "AI SDK `anthropic`": "npm:ai",
     "AI SDK `openai-compatible`": "npm:ai",
     "AI SDK `openai`": "npm:ai",

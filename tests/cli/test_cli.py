@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from tests.cli.commands import Done, run_command
 from toolspeak import InvalidArguments, discover
 from toolspeak.cli.app import app, select_commands
-from toolspeak.cli.options import ConversationOptions, EvalOptions, ServeOptions
+from toolspeak.cli.options import ConversationOptions, EvalOptions
+from toolspeak.cli.server_options import ServeOptions
 from toolspeak.values.spec import strict_schema
 
 TOOLS = '''

@@ -12,11 +12,13 @@ import pytest
 
 HERE = Path(__file__).parent
 NODE_FOLDER = HERE / "node_modules"
-PYTHON = HERE.parents[1] / ".venv-clients" / "bin" / "python"
 NODE = shutil.which("node")
 
-OUTSIDERS = ("google-genai", "instructor", "litellm")
-"""Python packages that need other versions of what the rest needs, and so have an environment of their own."""
+ENVIRONMENTS = {
+    ".venv-clients": ("google-genai", "instructor", "litellm"),
+    ".venv-frameworks": ("ag2", "agent-framework-openai", "agno", "openai-agents", "semantic-kernel"),
+}
+"""Python packages that need other versions of what the rest needs, by the environments that have them."""
 
 NOWHERE = "http://127.0.0.1:9"  # clients that ask for updates or report usage find no proxy here
 INSTALL = "`make test-clients` installs it, or says why that failed"
@@ -26,7 +28,12 @@ needs_node = [
     pytest.mark.skipif(NODE is None, reason="there is no Node: install Node 20 or later, for example `apt install nodejs npm`"),
     pytest.mark.skipif(not (NODE_FOLDER / STAMP).exists(), reason=f"there are no clients in Node: {INSTALL}"),
 ]  # fmt: skip
-needs_python = pytest.mark.skipif(not (PYTHON.parents[1] / STAMP).exists(), reason=f"it is not installed: {INSTALL}")
+
+
+def find_environment(name: str) -> Path | None:
+    """Return the folder of the environment that has a Python package; None if it is that of the tests."""
+    found = (folder for folder, packages in ENVIRONMENTS.items() if name in packages)
+    return next((HERE.parents[1] / folder for folder in found), None)
 
 
 def find_program(name: str) -> str:
@@ -42,22 +49,30 @@ def find_version(package: str) -> str:
     origin, _, name = package.partition(":")
     if origin == "npm":
         return json.loads((NODE_FOLDER / name / "package.json").read_text())["version"]
-    if name not in OUTSIDERS:
+    environment = find_environment(name)
+    if environment is None:
         return importlib.metadata.version(name)
-    folders = (PYTHON.parents[1] / "lib").glob("python3*/site-packages")
+    folders = (environment / "lib").glob("python3*/site-packages")
     return next(iter(importlib.metadata.distributions(name=name, path=[str(folder) for folder in folders]))).version
 
 
 def find_interpreter(package: str) -> str:
-    """Return the program that runs programs of a client: Node, the Python of the tests, or that of `.venv-clients`."""
+    """Return the program that runs programs of a client: Node, the Python of the tests, or one of its own."""
     origin, _, name = package.partition(":")
-    return (NODE or "node") if origin == "npm" else str(PYTHON) if name in OUTSIDERS else sys.executable
+    if origin == "npm":
+        return NODE or "node"
+    environment = find_environment(name)
+    return sys.executable if environment is None else str(environment / "bin" / "python")
 
 
 def find_marks(package: str) -> list[pytest.MarkDecorator]:
     """Return the marks that skip the tests of a client that is not installed."""
     origin, _, name = package.partition(":")
-    return needs_node if origin == "npm" else [needs_python] if name in OUTSIDERS else []
+    if origin == "npm":
+        return needs_node
+    environment = find_environment(name)
+    is_missing = environment is not None and not (environment / STAMP).exists()
+    return [pytest.mark.skipif(is_missing, reason=f"it is not installed: {INSTALL}")]
 
 
 def run_program(

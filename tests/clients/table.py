@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-COLUMNS = ("plain", "streamed", "schema", "tools + schema")
+COLUMNS = ("plain", "streamed", "schema", "tools + schema", "cut stream")
 
 HEAD = """# Clients
 
@@ -20,6 +20,7 @@ either is refused. It writes Python or TypeScript as text.
 | plain, streamed | It offers two tools, gets three calls at once beside a text, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
 | schema | It asks for an answer in a JSON schema, plain and streamed. The model writes prose first, and is asked again. |
 | tools + schema | Both in one request: a call, its result, and the answer in the schema, plain and streamed. |
+| cut stream | The server dies in the middle of a stream. The client must report that, and not take a part for the whole. |
 
 `ok`: the conversation went as it should, and so did all that the client told of it. `–`: the client has no such thing, as
 the note says.
@@ -27,14 +28,14 @@ the note says.
 """
 TAIL = """
 `make test-clients` runs all of it; `make test-clients TABLE=docs/clients.md` writes this page. The versions are those in
-`tests/clients/package.json` and `tests/clients/requirements.txt`. How to set up each coding agent is in
+`tests/clients/package.json`, `tests/clients/requirements.txt` and `tests/clients/frameworks.txt`. How to set up each coding agent is in
 [Coding agents on your own model](guides/coding-agents.md).
 """
 
 NOTES = {
     "AI SDK `anthropic`, Messages": "Asked for by a model name that it knows.",
     "AI SDK `openai-compatible`, Chat": "With `supportsStructuredOutputs: true`.",
-    "AI SDK `openai`, Responses": "With `store: false`. It refers to stored items otherwise, and is refused in words.",
+    "AI SDK `openai`, Responses": "As it comes: it refers to stored items.",
     "Claude Code, Messages": "Always streams, and has tools with every request.",
     "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
     "Gemini CLI, Gemini": "Always streams, and has tools with every request.",
@@ -43,6 +44,18 @@ NOTES = {
     "litellm, Messages": "Asked for by a model name that it knows.",
     "litellm, Responses": "By a model name that it knows. For others it invents the stream, with all arguments twice.",
     "opencode, Chat": "Always streams, and asks for no schema.",
+}
+
+
+FRAMEWORK_NOTE = "As it comes, with a second question."
+NOTES |= {
+    f"{name}, {api}": FRAMEWORK_NOTE
+    for name, api in (
+        ("@google/generative-ai", "Gemini"),
+        ("@google/genai", "Gemini"),
+        *((each, "Responses") for each in ("agents.js", "LangChain.js", "Mastra", "ag2", "Agent Framework", "agno")),
+        *((each, "Responses") for each in ("openai-agents", "Semantic Kernel")),
+    )
 }
 
 
@@ -66,11 +79,15 @@ class Table:
 
     def write(self, path: Path) -> None:
         rows = sorted({cell[:3] for cell in self._outcomes}, key=lambda row: (row[0].lower(), row[2]))
-        lines = ["| client | version | API | plain | streamed | schema | tools + schema | note |", f"|{'---|' * 8}"]
+        lines = [
+            "| client | version | API | plain | streamed | schema | tools + schema | cut stream | note |",
+            f"|{'---|' * 9}",
+        ]
         for row in rows:
             cells = [self._cell(Cell(*row, column)) for column in COLUMNS]
             client, version, api = row
-            lines.append(f"| {' | '.join([client, version, api, *cells, NOTES.get(f'{client}, {api}', '')])} |")
+            note = NOTES.get(f"{client}, {api}", "" if "–" not in cells else "Not tried with a cut stream.")
+            lines.append(f"| {' | '.join([client, version, api, *cells, note])} |")
         path.write_text(HEAD + "\n".join(lines) + "\n" + TAIL)
 
     def _cell(self, cell: Cell) -> str:

@@ -7,6 +7,7 @@ depends on the conversation alone: on how many answers are in it.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
@@ -33,16 +34,18 @@ class TextServer:
         shown: The text of each request that the script answered.
     """
 
-    def __init__(self, script: Sequence[Line], *, tool: str = "") -> None:
+    def __init__(self, script: Sequence[Line], *, tool: str = "", cuts: bool = False) -> None:
         """Prepare the server.
 
         Args:
             script: The lines, one for each turn.
             tool: The name of a tool. A request that does not show it (the title of a conversation, for one) is no part
                 of the conversation, and gets a short text.
+            cuts: Whether each stream ends in the middle of its text, as if the server had died.
         """
         self._script = script
         self._tool = tool
+        self._cuts = cuts
         self.shown: list[str] = []
 
     def app(self) -> Starlette:
@@ -63,7 +66,10 @@ class TextServer:
             return JSONResponse({"error": {"message": f"this server knows no {sorted(unknown)}"}}, 400)
         text = self._write(body["messages"])
         if body.get("stream"):
-            return StreamingResponse(_stream(text), media_type="text/event-stream")
+            stream = _stream(text)
+            if self._cuts:
+                stream = islice(stream, len(text) // CHUNK_CHARS // 2)
+            return StreamingResponse(stream, media_type="text/event-stream")
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return JSONResponse({"object": "chat.completion", "choices": [choice], "usage": USAGE})
 

@@ -346,7 +346,9 @@ def test_reasoning_that_the_api_tells_apart(streamed: bool):
     model = ScriptedModel([ScriptedReply(thinking="Hm, so.", text="Hello.")], chunk=4)
     said = message(exchange(model, "native", stream=streamed, thinks=True))
     assert (said["thought"], said["text"]) == ("Hm, so.", "Hello.")
-    reply = ask(app([serve_model(model, TYPESCRIPT)]), anthropic_body(stream=streamed), path="/v1/messages")
+    asking = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    body = {**anthropic_body(stream=streamed), **asking}
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path="/v1/messages")
     if streamed:
         deltas = [chunk["delta"] for chunk in reply.chunks if chunk["type"] == "content_block_delta"]
         assert "".join(delta.get("thinking", "") for delta in deltas) == "Hm, so."
@@ -354,6 +356,33 @@ def test_reasoning_that_the_api_tells_apart(streamed: bool):
     else:
         thinking, text = reply.json["content"]
         assert (thinking["thinking"], text["text"]) == ("Hm, so.", "Hello.")
+
+
+@both
+@pytest.mark.parametrize("asked", [None, {"type": "disabled"}])
+def test_reasoning_that_anthropics_client_did_not_ask_for_is_not_sent(streamed: bool, asked: Any):
+    model = ScriptedModel([ScriptedReply(thinking="Hm, so.", text="Hello.")], chunk=4)
+    body = {**anthropic_body(stream=streamed), "thinking": asked}
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path="/v1/messages")
+    assert b"Hm" not in reply.body
+    assert b"thinking" not in reply.body
+    if not streamed:
+        assert reply.json["content"][0]["text"] == "Hello."
+
+
+@both
+@pytest.mark.parametrize("asked", [None, True, False])
+def test_reasoning_is_sent_to_geminis_clients_if_they_ask(streamed: bool, asked: bool | None):
+    model = ScriptedModel([ScriptedReply(thinking="Hm, so.", text="Hello.")], chunk=4)
+    config = {} if asked is None else {"generationConfig": {"thinkingConfig": {"includeThoughts": asked}}}
+    method = "streamGenerateContent" if streamed else "generateContent"
+    body = {"contents": [{"parts": [{"text": "Hi"}]}], **config}
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path=f"/v1beta/models/m:{method}")
+    answers = reply.json if streamed else [reply.json]
+    parts = [part for answer in answers for part in answer["candidates"][0]["content"]["parts"]]
+    thoughts = "".join(part["text"] for part in parts if part.get("thought"))
+    assert thoughts == ("Hm, so." if asked else "")
+    assert "".join(part["text"] for part in parts if not part.get("thought")) == "Hello."
 
 
 # How it ends, and what it took

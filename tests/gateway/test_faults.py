@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.cases import RUNS_ALL
-from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
+from toolspeak.dialects import DIALECTS, JSON, NATIVE, TYPESCRIPT
 from toolspeak.gateway import ServedModel, app, guard
 from toolspeak.gateway.server import TimeoutProtocol
 from toolspeak.models import RetryPolicy, connect
@@ -28,7 +28,7 @@ from toolspeak.values.messages import Text
 from toolspeak.values.pieces import Answer
 
 from .conversing import OPENAI_TOOLS, QUESTION
-from .hosting import ask, gateway, host_app, send_request, serve_model, until
+from .hosting import Reply, ask, gateway, host_app, send_request, serve_model, until
 from .upstream import HEAD, Upstream, drips, event, sends, upstream
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
@@ -505,3 +505,105 @@ def test_hundreds_over_sockets_leave_nothing(behind: Upstream):
         files = open_files()
         some(270)
         until(lambda: open_files() <= files + 2)
+
+
+# A model that takes long for its first word
+
+
+class Late:
+    """A model that says its first word when the client has got four pings, or fails then."""
+
+    name, dialect = "late", "native"
+
+    def __init__(self, reply: Reply, ping: bytes, *, fails: bool = False) -> None:
+        self.is_asked = asyncio.Event()
+        self._reply, self._ping, self._fails = reply, ping, fails
+        self.is_speaking = False
+
+    async def ask(self, request: Any) -> Any:
+        self.is_speaking = True
+        try:
+            self.is_asked.set()
+            while self._reply.body.count(self._ping) < 4:
+                await asyncio.sleep(0.001)
+            if self._fails:
+                raise StreamInterrupted("It broke.")
+            yield [TextDelta(text="at last")]
+            yield [Answer(parts=(Text(text="at last"),), finish="stop")]
+        finally:
+            self.is_speaking = False
+
+
+LATE_CLIENTS: dict[str, tuple[str, dict[str, Any], bytes]] = {
+    "chat": ("/v1/chat/completions", BODY, b": ping\n\n"),
+    "messages": ("/v1/messages", {**BODY, "max_tokens": 9}, b'event: ping\ndata: {"type":"ping"}\n\n'),
+    "responses": ("/v1/responses", {"model": "m", "input": QUESTION}, b": ping\n\n"),
+    "gemini": ("/v1beta/models/m:streamGenerateContent?alt=sse", {"contents": [{"parts": [{"text": "Hi"}]}]}, b"\n"),
+    "array": ("/v1beta/models/m:streamGenerateContent", {"contents": [{"parts": [{"text": "Hi"}]}]}, b"\n"),
+}
+late_clients = pytest.mark.parametrize(("path", "body", "ping"), LATE_CLIENTS.values(), ids=LATE_CLIENTS)
+
+
+@late_clients
+def test_a_stream_begins_and_is_not_silent_before_the_first_word(path: str, body: dict[str, Any], ping: bytes):
+    reply = Reply()
+    application = app([serve_model(Late(reply, ping), NATIVE)], ping_seconds=0.01)
+    asyncio.run(send_request(application, {**body, "stream": True}, path=path, reply=reply))
+    assert (reply.status, reply.body.count(ping) >= 4) == (200, True)
+    assert b"at last" in reply.body
+    if reply.headers["content-type"].startswith("application/json"):
+        assert len(reply.json) == 2
+
+
+@late_clients
+def test_an_error_after_that_is_in_the_stream(path: str, body: dict[str, Any], ping: bytes):
+    reply = Reply()
+    application = app([serve_model(Late(reply, ping, fails=True), NATIVE)], ping_seconds=0.01)
+    asyncio.run(send_request(application, {**body, "stream": True}, path=path, reply=reply))
+    assert reply.status == 200
+    assert b"It broke. (req_" in reply.body
+
+
+def test_a_model_that_fails_at_once_has_the_status_of_an_error():
+    model = ScriptedModel([breaks(StreamInterrupted("It broke."))])
+    assert ask(app([serve_model(model, NATIVE)], ping_seconds=60), {**BODY, "stream": True}).status == 502
+
+
+def test_a_client_that_leaves_while_it_gets_pings_stops_the_model():
+    async def leave() -> None:
+        reply, leaves = Reply(), asyncio.Event()
+        model = Late(reply, b"never")
+        application = app([serve_model(model, NATIVE)], ping_seconds=0.01)
+        request = send_request(application, {**BODY, "stream": True}, reply=reply, leaves=leaves)
+        task = asyncio.create_task(request)
+        while reply.body.count(b": ping") < 2:
+            await asyncio.sleep(0.001)
+        leaves.set()
+        await task
+        assert not model.is_speaking
+
+    asyncio.run(leave())
+
+
+# An error in the middle of a stream
+
+
+def stream_broken(path: str, body: dict[str, Any]) -> Reply:
+    application = app([serve_model(ScriptedModel([breaks(StreamInterrupted("It broke."), text="partial")]), NATIVE)])
+    return ask(application, {**body, "stream": True}, path=path)
+
+
+def test_responses_have_an_error_before_the_end():
+    *_, error, last = stream_broken("/v1/responses", {"model": "m", "input": "Hi"}).chunks
+    assert (error["type"], last["type"]) == ("error", "response.failed")
+    assert error["message"] == last["response"]["error"]["message"]
+    assert error["sequence_number"] == last["sequence_number"] - 1
+
+
+def test_gemini_has_the_error_once_more_as_bare_json():
+    path, body, _ = LATE_CLIENTS["gemini"]
+    reply = stream_broken(path, body)
+    *_, event, bare = reply.body.decode().split("\n\n")
+    assert event.removeprefix("data: ") == bare
+    assert json.loads(bare)["error"]["code"] == 502
+    assert len(stream_broken(*LATE_CLIENTS["array"][:2]).json) == 2  # an array stays one

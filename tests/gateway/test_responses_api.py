@@ -225,14 +225,14 @@ class TestRest:
         assert "x-toolspeak-notice" not in raw.headers
 
     def test_what_is_refused_in_words(self, client: openai.OpenAI):
-        with pytest.raises(openai.BadRequestError, match="nothing is kept here between requests") as refused:
+        with pytest.raises(openai.BadRequestError, match="there is no response 'resp_1': it was never kept") as refused:
             client.responses.create(model="scripted", input="Hi", previous_response_id="resp_1")
         assert (refused.value.param, refused.value.type) == ("previous_response_id", "invalid_request_error")
         with pytest.raises(openai.BadRequestError, match="background"):
             client.responses.create(model="scripted", input="Hi", background=True)
-        with pytest.raises(openai.NotFoundError, match="there is no response 'resp_1': nothing is kept"):
+        with pytest.raises(openai.NotFoundError, match="there is no response 'resp_1': it was never kept"):
             client.responses.retrieve("resp_1")
-        with pytest.raises(openai.NotFoundError, match="nothing is kept"):
+        with pytest.raises(openai.NotFoundError, match="it was never kept"):
             client.responses.delete("resp_1")
         with pytest.raises(openai.NotFoundError, match="nothing is compacted"):
             client.responses.compact(model="scripted", input="Hi")

@@ -30,6 +30,7 @@ from toolspeak.cli.serve import (
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import app
 from toolspeak.gateway.server import build_server
+from toolspeak.models import HttpModel
 from toolspeak.settings import load
 from toolspeak.values.errors import ToolspeakError, UsageError
 
@@ -257,6 +258,22 @@ def test_which_dialect_is_spoken(home: Path):
         ServeOptions(models=("there", "nowhere"), dialect="python", mend=False, thinks=True), configured
     )
     assert {(each.dialect.name, each.max_repairs, each.thinks) for each in all_python} == {("python", 0, True)}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, (2, 300.0, 1800.0)),
+        ({"retries": 0, "timeout": 9.0}, (1, 9.0, 1800.0)),
+        ({"timeout": 3600.0}, (2, 3600.0, 3600.0)),
+    ],
+)
+def test_how_an_endpoint_is_waited_for(home: Path, options: dict[str, Any], expected: tuple[int, float, float]):
+    configured = load(home, environ={"HOME": str(home)})
+    (served,) = find_served_models(ServeOptions(models=("there",), dialect="json", **options), configured)
+    assert isinstance(served.model, HttpModel)
+    retry = served.model.endpoint.retry
+    assert (retry.attempts, retry.read_timeout, retry.total_timeout) == expected
 
 
 def test_the_budget_of_tools_is_that_of_the_settings_unless_one_is_given(home: Path):

@@ -333,3 +333,12 @@ def test_a_text_in_chunks_is_one_text_again():
     contents = [{"role": "model", "parts": each} for each in parts]
     (message,) = gemini_content.read_request({"contents": contents}, "/v1beta/models/m:generateContent").messages
     assert [part.text if isinstance(part, Text) else "call" for part in message.parts] == ["ab", "call", "cd"]
+
+
+def test_a_result_under_another_name_belongs_to_the_first_open_call():
+    calls = [{"functionCall": {"name": name, "args": {}}} for name in ("a", "b", "c")]
+    results = [{"functionResponse": {"name": name, "response": {"output": name}}} for name in ("b", "run", "c")]
+    body = {"contents": [{"parts": [{"text": "Hi"}]}, {"role": "model", "parts": calls}, {"parts": results}]}
+    *_, told = gemini_content.read_request(body, "/v1beta/models/m:generateContent").messages
+    contents = [part.content for part in told.parts if isinstance(part, Result)]
+    assert contents == [(Text(text=text),) for text in ("run", "b", "c")]

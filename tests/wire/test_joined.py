@@ -37,7 +37,8 @@ BOTH = st.sampled_from(sorted(WIRES))
 
 def encoder(wire: Any) -> Any:
     tools = tools_of(wire.VENDOR)
-    request = ChatRequest(model="a-model", messages=(), tools=tools)
+    asking = {"thinking": {"type": "enabled"}, "thinkingConfig": {"includeThoughts": True}}  # for reasoning
+    request = ChatRequest(model="a-model", messages=(), tools=tools, extra=asking)
     return wire.Encoder("a-model", id="answer_1", created=1_700_000_000, include_usage=True, request=request)
 
 

@@ -8,7 +8,7 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.responses import Response
+from openai.types.responses import Response, ResponseErrorEvent, ResponseFailedEvent
 
 from tests.growth import assert_linear
 from tests.wire.conversations import NOW, PATCH, TOOLS, WEATHER, message, pieces, told_call, understood
@@ -217,13 +217,20 @@ def test_a_stream_that_failed(server: Server, client: openai.OpenAI):
     server.answer = (
         writer.start() + writer.feed(begun) + writer.error(ErrorReport(failure="upstream_failed", message="It broke."))
     )
-    with client.responses.create(model="m", input="Hi", stream=True) as stream:
-        last = list(stream)[-1]
-    type(last).model_validate(last.to_dict(), strict=True)
-    assert last.type == "response.failed"
-    assert last.response.error is not None
-    assert (last.response.status, last.response.error.message) == ("failed", "It broke.")
-    assert [item.type for item in last.response.output] == ["message", "function_call"]
+    kinds: list[str] = []
+    with (
+        pytest.raises(openai.APIError, match="It broke"),
+        client.responses.create(model="m", input="Hi", stream=True) as stream,
+    ):
+        kinds.extend(event.type for event in stream)
+    assert kinds[-1] == "response.output_item.done"
+    told, last = data_of(server.answer)[-2:]  # clients that go on after the error see the failed response as well
+    ResponseErrorEvent.model_validate(told, strict=True)
+    event = ResponseFailedEvent.model_validate(last, strict=True)
+    assert (told["message"], told["code"]) == ("It broke.", "server_error")
+    assert event.response.error is not None
+    assert (event.response.status, event.response.error.message) == ("failed", "It broke.")
+    assert [item.type for item in event.response.output] == ["message", "function_call"]
 
 
 def test_arguments_that_changed_when_they_were_read_are_told_at_the_end():

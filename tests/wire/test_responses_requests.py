@@ -165,7 +165,7 @@ def read(**body: Any) -> ChatRequest:
 
 
 def test_the_least_request():
-    assert read() == ChatRequest(model="m", messages=(user("Hi"),), include_usage=True)
+    assert read() == ChatRequest(model="m", messages=(user("Hi"),), include_usage=True, store=True)
 
 
 def test_options():
@@ -185,7 +185,7 @@ def test_options():
     ("body", "problem"),
     [
         ({"previous_response_id": "resp_1"}, "previous_response_id: nothing is kept here between requests; send the whole"),
-        ({"conversation": {"id": "conv_1"}}, "conversation: nothing is kept"),
+        ({"conversation": {"id": "conv_1"}}, "conversation: no conversations are stored here"),
         ({"background": True}, "background: nothing runs here without a client"),
         ({"prompt": {"id": "p"}}, "prompt: no prompts are stored"),
         ({"input": [{"type": "item_reference", "id": "rs_1"}]}, r"input\[0\].id: nothing is kept .* store: false"),

@@ -18,7 +18,6 @@ from rich.text import Text
 from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, UserAnswer, resolve_config
 from toolspeak.cli.conversations import ContinuedConversation, ConversationLog, replace_system
 from toolspeak.cli.embedded import ModelLoader, pull_weights, report_reading
-from toolspeak.cli.files import read_text, write_text
 from toolspeak.cli.format import describe_agent, format_call_line, format_cost, format_totals
 from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.prompt import describe_attachment, load_attachment
@@ -35,6 +34,7 @@ from toolspeak.run import Outcome
 from toolspeak.run.approvals import find_doubted
 from toolspeak.run.chat import extend_conversation
 from toolspeak.settings import Settings
+from toolspeak.settings.files import read_text, write_text
 from toolspeak.values import codec, events
 from toolspeak.values.errors import ModelError, ToolsChanged, UsageError
 from toolspeak.values.events import Doubt

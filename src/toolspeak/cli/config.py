@@ -25,7 +25,6 @@ from rich.table import Table
 from rich.text import Text
 
 from toolspeak.cli.agent_config import find_chosen_dialect
-from toolspeak.cli.files import log_path
 from toolspeak.cli.format import SafeConsole
 from toolspeak.cli.options import STORE_VARIABLE
 from toolspeak.cli.safe_text import escape_line, write_output
@@ -40,7 +39,7 @@ from toolspeak.run import portal
 from toolspeak.run.inputs import find_dialect
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import SettingRow, Settings, cache_folder, user_file
-from toolspeak.settings.files import config_folder, data_folder
+from toolspeak.settings.files import config_folder, data_folder, log_path
 from toolspeak.settings.values import UNTRUSTED
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import ToolspeakError

@@ -105,8 +105,8 @@ def log_delete_command(
 @log_app.command("path")
 def log_path_command() -> None:
     """Print the path of the log."""
-    from toolspeak.cli.files import log_path
     from toolspeak.cli.safe_text import write_output
+    from toolspeak.settings.files import log_path
 
     write_output(f"{log_path()}\n")
 
@@ -120,8 +120,8 @@ def templates_command(context: typer.Context) -> None:
     sets; in the prompt, $input stands for the prompt of the command.
     """
     if context.invoked_subcommand is None:
-        from toolspeak.cli.files import list_templates
         from toolspeak.cli.safe_text import write_output
+        from toolspeak.settings.files import list_templates
 
         write_output("".join(f"{name}\n" for name in list_templates()))
 
@@ -131,9 +131,9 @@ def templates_show_command(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_template)],
 ) -> None:
     """Show a template."""
-    from toolspeak.cli.files import read_text
     from toolspeak.cli.prompt import find_file, load_template
     from toolspeak.cli.safe_text import write_output
+    from toolspeak.settings.files import read_text
 
     load_template(name)  # a wrong one is an error, not a text
     write_output(read_text(find_file(name)))
@@ -142,8 +142,8 @@ def templates_show_command(
 @templates_app.command("path")
 def templates_path_command() -> None:
     """Print the folder of the templates."""
-    from toolspeak.cli.files import templates_folder
     from toolspeak.cli.safe_text import write_output
+    from toolspeak.settings.files import templates_folder
 
     write_output(f"{templates_folder()}\n")
 
@@ -245,7 +245,7 @@ def _choose_log(options: ConversationOptions, settings: "Settings") -> Path | No
     """Return the path of the log; None if the user wants none."""
     if options.no_log or not settings.log:
         return None
-    from toolspeak.cli.files import log_path
+    from toolspeak.settings.files import log_path
 
     return log_path()
 

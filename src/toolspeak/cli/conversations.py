@@ -26,13 +26,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from toolspeak.cli.agent_config import AgentConfig, find_named_target
-from toolspeak.cli.files import find_log
 from toolspeak.cli.options import ApproveChoice, ConversationOptions
 from toolspeak.cli.safe_text import escape_line, print_error
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.loop.compaction import drop_system
 from toolspeak.mcp.config import read_target
-from toolspeak.settings.files import find_other_writer
+from toolspeak.settings.files import find_log, find_other_writer
 from toolspeak.settings.resolver import list_code, split_function
 from toolspeak.settings.server_targets import PREFIX as SERVER_PREFIX
 from toolspeak.settings.server_targets import anchor_target, is_address, may_hold_key

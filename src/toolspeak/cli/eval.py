@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from toolspeak.cli.embedded import ModelLoader
-from toolspeak.cli.files import read_text
 from toolspeak.cli.format import SafeConsole, format_duration, print_table
 from toolspeak.cli.options import ConformanceOptions, EvalOptions
 from toolspeak.cli.safe_text import escape_controls, escape_line, write_output
@@ -61,6 +60,7 @@ from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.models.embedded import name_for_calibration
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
+from toolspeak.settings.files import read_text
 from toolspeak.values.errors import UsageError
 
 ReportAnswer: TypeAlias = Callable[[str, bool], None]

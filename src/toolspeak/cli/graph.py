@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolspeak.cli.agent_config import discover_targets
-from toolspeak.cli.files import read_text, write_text
 from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
 from toolspeak.cli.record import TimedFact, read_record
 from toolspeak.cli.safe_text import escape_controls, escape_line
 from toolspeak.lab.plot import AMBER, BLUE, CODE_FONT, GREEN, GREY, STYLE, draw_ground
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.settings.files import read_text, write_text
 from toolspeak.values import events
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen

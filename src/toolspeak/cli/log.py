@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.conversations import find_entry
-from toolspeak.cli.files import find_log
 from toolspeak.cli.format import SafeConsole
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.safe_text import escape_line, escape_prose, write_output
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.durable.log import ConversationEntry, ConversationStore, StoredFact
+from toolspeak.settings.files import find_log
 from toolspeak.values import codec, events
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Text as TextPart

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolspeak.cli.agent_config import discover_targets
-from toolspeak.cli.options import ApproveChoice, McpServeOptions
+from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
+from toolspeak.cli.server_options import McpServeOptions
 from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.served_stdio import serve_stdio
 from toolspeak.mcp.served_tools import ToolServer

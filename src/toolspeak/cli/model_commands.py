@@ -15,11 +15,11 @@ from toolspeak.cli.options import (
     EvalOptions,
     MaxTokensOption,
     ModelOption,
-    ServeOptions,
     TrustProjectOption,
     explain_missing,
     take_options,
 )
+from toolspeak.cli.server_options import ServeOptions
 
 
 @take_options(EvalOptions)

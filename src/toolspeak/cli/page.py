@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolspeak.cli.files import log_path, require_folder, write_text
 from toolspeak.cli.http_server import listen, read_key
-from toolspeak.cli.options import PageOptions
 from toolspeak.cli.safe_text import write_output
+from toolspeak.cli.server_options import PageOptions
+from toolspeak.settings.files import log_path, require_folder, write_text
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from string import Template
 from typing import Any, cast
 
 from toolspeak.cli.agent_config import parse_sampling
-from toolspeak.cli.files import list_templates, templates_folder
 from toolspeak.cli.options import ConversationOptions
 from toolspeak.cli.safe_text import escape_line, print_error
+from toolspeak.settings.files import list_templates, templates_folder
 from toolspeak.settings.project_file import parse_toml, read_text, resolve_target
 from toolspeak.values.attachments import attach
 from toolspeak.values.errors import UsageError

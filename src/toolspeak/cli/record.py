@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, cast
 
-from toolspeak.cli.files import require_folder
+from toolspeak.settings.files import require_folder
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact, ToolFinished, ToolStarted

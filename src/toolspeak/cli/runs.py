@@ -20,10 +20,10 @@ from toolspeak.cli.agent_config import find_named_target
 from toolspeak.cli.format import format_call_line
 from toolspeak.cli.http_server import SafeFormatter, print_log
 from toolspeak.cli.log import RowList, draw_run, encode_timed_facts, format_time
-from toolspeak.cli.options import StartOptions
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.run import ExitCode
 from toolspeak.cli.safe_text import escape_line, print_error, reserve_stdout, write_output
+from toolspeak.cli.server_options import StartOptions
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall, Worker
 from toolspeak.durable.approvals import list_waiting

@@ -12,20 +12,24 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.embedded import ModelLoader
 from toolspeak.cli.http_server import LineWriter, listen, log, log_to_standard_error, read_access_rules
-from toolspeak.cli.options import ServeOptions, explain_missing
+from toolspeak.cli.options import explain_missing
 from toolspeak.cli.safe_text import escape_controls, write_output
+from toolspeak.cli.server_options import ServeOptions
 from toolspeak.dialects import dialect
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.app import mounted_app
+from toolspeak.gateway.response_store import ResponseStore
 from toolspeak.gateway.server import build_server, run_server
-from toolspeak.models import Model
+from toolspeak.models import HttpModel, Model
 from toolspeak.models.lookup import CLIENT_HOSTS
 from toolspeak.models.model import choose_model_dialect
 from toolspeak.run import portal
@@ -64,6 +68,19 @@ def open_run_routes(store: str, agents: str | None, deps: str | None, rules: Acc
                 yield routes
         finally:
             signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def open_response_store(options: ServeOptions) -> Generator[ResponseStore | None]:
+    """Open the store of answers: in memory, or beside the SQLite file of `--store`; none with `--no-store`."""
+    if options.no_store:
+        yield None
+        return
+    prefix = "sqlite:///"
+    is_file = options.store is not None and options.store.startswith(prefix)
+    path = Path(f"{options.store}.responses".removeprefix(prefix)) if is_file else None
+    with closing(ResponseStore(path)) as store:
+        yield store
 
 
 NO_KEY = "none"  # what clients send where no key is asked for: most of them refuse to start without one
@@ -177,6 +194,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
                 on_exchange=lines.write if lines is not None else None,
                 watch=options.watch,
                 tracer=tracer,
+                store=stack.enter_context(open_response_store(options)),
                 mounted=mounted,
                 routes=routes,
             )
@@ -283,7 +301,13 @@ def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> 
     secrets = frozenset({key} if key else ())
 
     def find(name: str) -> Model:
-        return find_model(name, configured=settings)
+        found = find_model(name, configured=settings)
+        if isinstance(found, HttpModel):
+            given = found.endpoint.retry
+            total = None if given.total_timeout is None else max(given.total_timeout, options.timeout)
+            retry = replace(given, attempts=1 + options.retries, read_timeout=options.timeout, total_timeout=total)
+            found.endpoint = replace(found.endpoint, retry=retry)
+        return found
 
     if options.record is not None:
         from toolspeak.models.cassettes import FolderWriter, record_model

@@ -9,13 +9,10 @@ import typer
 from toolspeak.cli.options import (
     DebugOption,
     JsonOption,
-    McpServeOptions,
-    PageOptions,
-    StartOptions,
-    StoreOption,
     explain_missing,
     take_options,
 )
+from toolspeak.cli.server_options import McpServeOptions, PageOptions, StartOptions, StoreOption
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from toolspeak.cli.files import read_text
 from toolspeak.cli.format import SafeConsole, format_seconds, format_tool_bug
 from toolspeak.cli.options import Form
 from toolspeak.cli.record import find_time_of_day, read_record
@@ -48,6 +47,7 @@ from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, sel
 from toolspeak.reading.emitter import encode_calls
 from toolspeak.reading.explanation import encode_explanation
 from toolspeak.reading.trace import SpanKind
+from toolspeak.settings.files import read_text
 from toolspeak.telemetry import TraceSpan, build_spans, names
 from toolspeak.telemetry.exchange_spans import build_exchange_spans, is_exchange
 from toolspeak.telemetry.exporter import SpanSender

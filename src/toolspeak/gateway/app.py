@@ -3,6 +3,8 @@
     POST /v1/chat/completions           OpenAI's API
     POST /v1/messages                   Anthropic's API
     POST /v1/responses                  OpenAI's responses API
+    …    /v1/responses/…                answers of it that are kept (`stored_responses.py`)
+    POST /v1/responses/input_tokens     the tokens of a request to that API
     POST /v1/messages/count_tokens      the tokens of a request to Anthropic's API
     GET  /v1/models, /v1/models/{id}    the models that are served
     POST /v1beta/models/{id}:METHOD     Gemini's API: generateContent, streamGenerateContent, countTokens
@@ -17,9 +19,9 @@ What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
     GET  /metrics                       figures of the gateway, in the text format of Prometheus
     GET, POST /runs…                    durable runs, if there is a store of them (`run_routes.py`)
 
-The gateway does not run tools, and stores nothing, unless somebody watches it. Each request has an id, which is in its
-log line, in the header `x-request-id` and in its errors. What was left out of a request is told in the header
-`x-toolspeak-notice`. Neither bodies nor keys are logged.
+The gateway does not run tools. It stores answers of the responses API, and exchanges if somebody watches it. Each
+request has an id, which is in its log line, in the header `x-request-id` and in its errors. What was left out of a
+request is told in the header `x-toolspeak-notice`. Neither bodies nor keys are logged.
 """
 
 import asyncio
@@ -29,7 +31,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -55,7 +57,9 @@ from toolspeak.gateway.provenance import (
     watch_values,
     write_header,
 )
+from toolspeak.gateway.response_store import ResponseStore
 from toolspeak.gateway.responses import (
+    PING_SECONDS,
     TOKENS_HEADER,
     describe_tokens,
     log,
@@ -71,6 +75,7 @@ from toolspeak.gateway.routing import (
     mounted_handler,
     report_health,
 )
+from toolspeak.gateway.stored_responses import StoredInput, StoredResponses, number_own_items
 from toolspeak.gateway.tool_list import describe_excess, list_tools
 from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.model import find_model_context
@@ -83,6 +88,7 @@ from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.fields import FieldError
 from toolspeak.wire.json_data import as_object
 
 LARGE_TOOL_TOKENS = 8_000
@@ -98,6 +104,8 @@ def app(
     on_exchange: Callable[[str], None] | None = None,
     watch: bool = False,
     tracer: Tracer | SpanExporter | None = None,
+    store: ResponseStore | Literal["memory"] | None = "memory",
+    ping_seconds: float = PING_SECONDS,
     mounted: Mapping[str, ASGIApp] | None = None,
     routes: Iterable[Route] = (),
 ) -> Starlette:
@@ -111,6 +119,8 @@ def app(
         on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, to those who have the key.
         tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
+        store: Where answers of the responses API are kept, so that requests can refer to them; None to keep none.
+        ping_seconds: The time without a word of the model after which a streamed answer begins, and pings are sent.
         mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
         routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
 
@@ -127,7 +137,9 @@ def app(
     is_reported = watch or on_exchange is not None or tracing is not None
     kept = history if watch else None
     keeper = ReportKeeper(models, rules.key, on_exchange, kept, tracing) if is_reported else None
-    gateway = Gateway(ModelCatalog(models, aliases or {}), strict=strict, keeper=keeper, history=history)
+    catalog = ModelCatalog(models, aliases or {})
+    stored = StoredResponses(ResponseStore() if store == "memory" else store)
+    gateway = Gateway(catalog, stored, strict=strict, keeper=keeper, history=history, ping_seconds=ping_seconds)
     route = partial(guarded_route, rules)
     all_routes = [
         *(
@@ -146,8 +158,14 @@ def app(
             )
         ),
         *(
-            route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
-            for method in ("GET", "POST", "DELETE")
+            route(f"/v1/responses/{path}", method, handler, WIRES["openai-responses"])
+            for path, method, handler in (
+                ("input_tokens", "POST", gateway.count_response_tokens),
+                ("{id}", "GET", gateway.stored.get),
+                ("{id}", "DELETE", gateway.stored.delete),
+                ("{id}/input_items", "GET", gateway.stored.list_input),
+                ("{path:path}", "POST", gateway.stored.refuse),
+            )
         ),
         route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
         route("/health", "GET", report_health, needs_key=False),
@@ -299,8 +317,17 @@ class Gateway:
     """What the routes do with the models, and what they share."""
 
     def __init__(
-        self, catalog: ModelCatalog, *, strict: bool, keeper: ReportKeeper | None, history: ExchangeHistory
+        self,
+        catalog: ModelCatalog,
+        stored: StoredResponses,
+        *,
+        strict: bool,
+        keeper: ReportKeeper | None,
+        history: ExchangeHistory,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
+        self.stored = stored
+        self._ping_seconds = ping_seconds
         self._catalog = catalog
         self._strict = strict
         self._size_hint = ToolSizeHint()
@@ -316,16 +343,6 @@ class Gateway:
         """Return one model of the list."""
         name = request.path_params["name"]
         return JsonResponse(self._catalog.describe(name, is_gemini=is_gemini_request(request)))
-
-    async def stored_response(self, request: Request, request_id: str) -> Response:
-        """Refuse what asks for an answer that was stored: none is."""
-        path = request.path_params["path"]
-        if path == "compact":
-            raise RequestRefused("route_unknown", "nothing is compacted here; let the client shorten the conversation")
-        raise RequestRefused(
-            "route_unknown",
-            f"there is no response {path[:80]!r}: nothing is kept here; send the whole conversation each time",
-        )
 
     async def count_tokens(self, request: Request, request_id: str) -> Response:
         """Return the tokens of a request to Anthropic's API, which need not limit its answer here."""
@@ -343,13 +360,49 @@ class Gateway:
 
         return await self._count(request, await read_body(request, read), "gemini", "totalTokens")
 
-    async def _count(self, request: Request, given: ChatRequest, api: ServedApiName, field: str) -> Response:
+    async def count_response_tokens(self, request: Request, request_id: str) -> Response:
+        """Return the tokens of a request to the responses API, with all that it refers to."""
+        given, _ = await self._read_stateful(request, _return_body)
+        return await self._count(request, given, "openai-responses", "input_tokens", object="response.input_tokens")
+
+    async def _read_stateful(
+        self, request: Request, note: Callable[[Any], Any]
+    ) -> tuple[ChatRequest, StoredInput | None]:
+        """Read a request of the responses API, which may refer to answers that are kept.
+
+        `note` is called with the body. What is stored of the request with its answer is returned; None if nothing is.
+        """
+        wire = WIRES["openai-responses"]
+        body: dict[str, Any] = await read_body(request, note)
+        stored = self.stored.read_input(request, body)
+        if self.stored.has_references(body):
+            request.state.is_large = True  # what it is expanded to may be
+
+            def read_expanded() -> ChatRequest:
+                expanded, earlier = self.stored.expand(body, stored)
+                try:
+                    return wire.read_request(expanded)
+                except FieldError as error:
+                    raise number_own_items(error, earlier) from None
+
+            given = replace(await asyncio.to_thread(read_expanded), previous_id=stored.previous)
+        elif request.state.is_large:
+            given = await asyncio.to_thread(wire.read_request, body)
+        else:
+            given = wire.read_request(body)
+        if not self.stored.is_on:
+            return replace(given, store=False), None
+        return given, stored if given.store else None
+
+    async def _count(
+        self, request: Request, given: ChatRequest, api: ServedApiName, field: str, **others: Any
+    ) -> Response:
         served = self._catalog.find(given.model)
         reduced, _ = Passthrough(served.model, served.dialect, api).reduce(given)
         count = await run_while_connected(
             request.receive, count_request(served.model, served.dialect, reduced, served.tool_budget)
         )
-        response = JsonResponse({field: count.tokens})
+        response = JsonResponse({field: count.tokens, **others})
         response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
         return response
 
@@ -387,8 +440,13 @@ class Gateway:
 
         async def answer(request: Request, request_id: str, report: ExchangeReport | None) -> Response:
             began = time.monotonic()
-            read = partial(wire.read_request, path=_path_with_query(request))
-            given = await read_body(request, read if report is None else report.read_body(read))
+            stored: StoredInput | None = None
+            note = report.note_body if report is not None else _return_body
+            if api == "openai-responses":
+                given, stored = await self._read_stateful(request, note)
+            else:
+                path = _path_with_query(request)
+                given = await read_body(request, lambda body: wire.read_request(note(body), path))
             served = self._catalog.find(given.model)
             request.state.model = served.name
             is_large: bool = request.state.is_large
@@ -432,12 +490,24 @@ class Gateway:
                 report.note_model(served, stream=chat_request.stream)
                 respond = partial(_build_body, make_encoder)
                 events = report.follow(events, respond, partial(self._keeper.finish, report))
+            keep = partial(self.stored.keep, stored) if stored is not None else None
             if chat_request.stream:
-                response = await start_stream(request.receive, events, make_encoder(), request_id, self.figures)
-                self.figures.count_first_token(served.name, time.monotonic() - began)
+                response = await start_stream(
+                    request.receive,
+                    events,
+                    make_encoder(),
+                    request_id,
+                    self.figures,
+                    ping_seconds=self._ping_seconds,
+                    on_first=lambda: self.figures.count_first_token(served.name, time.monotonic() - began),
+                    keep=keep,
+                )
             else:
                 ended = await run_while_connected(request.receive, read_to_end(events))
-                response = JsonResponse(_build_body(make_encoder, ended))
+                body = _build_body(make_encoder, ended)
+                if keep is not None:
+                    await keep(body)
+                response = JsonResponse(body)
                 if counts := describe_tokens(ended.usage):
                     response.headers[TOKENS_HEADER] = counts
                     log.info("%s tokens: %s", request_id, counts)
@@ -449,6 +519,10 @@ class Gateway:
             return response
 
         return handler
+
+
+def _return_body(body: Any) -> Any:
+    return body
 
 
 def _path_with_query(request: Request) -> str:

@@ -88,14 +88,10 @@ class ExchangeReport:
         self._outcome: dict[str, Any] = {"response": None, "error": None, "status": CLIENT_LEFT, "usage": None}
         self._first_seconds: float | None = None
 
-    def read_body(self, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a function that reads a body, and notes it."""
-
-        def note_and_read(body: Any) -> Any:
-            self._request = body
-            return read(body)
-
-        return note_and_read
+    def note_body(self, body: Any) -> Any:
+        """Note the body of the request, and return it."""
+        self._request = body
+        return body
 
     def note_model(self, served: ServedModel, *, stream: bool) -> None:
         """Note which model is asked, and how."""

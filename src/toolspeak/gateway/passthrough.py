@@ -7,8 +7,8 @@ the data that a vendor puts on reasoning and calls and needs back. Otherwise:
 - Fields about accounts, caches and effort are ignored: an answer is right without them.
 - A field that asks for an answer in a format is forwarded only to vendors who are known to keep it; for all others the
   gateway does (`held_format.py`). Fields that ask for another form of answer are refused.
-- All other fields, and tools that only the servers of a vendor run, are left out, and the client is told which
-  (`Notices`), in a header and in the log.
+- All other fields, tools that only the servers of a vendor run, and parts of messages that only a vendor can read (a
+  file by its id, for one) are left out, and the client is told which (`Notices`), in a header and in the log.
 
 A conversation is arranged (`arrange`) so that every chat template takes it, and so that its beginning stays the same: a
 server keeps what it has read of a prompt, and reads a new prompt from the first token that differs. So the text for
@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from toolspeak.dialects import Dialect
 from toolspeak.models import HttpModel, Model
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, Opaque, Part, Result, Text
+from toolspeak.values.messages import Media, Message, Opaque, Part, Result, Text
 from toolspeak.wire.api import CLIENT_WIRES, WIRES, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import FieldError
@@ -53,6 +53,7 @@ class Notices:
 
     fields: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()  # those that only servers of a vendor run
+    parts: tuple[str, ...] = ()  # the kinds of those parts of messages that only a vendor can read
     remarks: tuple[str, ...] = ()  # what else the client should know, in ASCII
 
     def __str__(self) -> str:
@@ -60,6 +61,7 @@ class Notices:
         parts = (
             f"fields ignored: {_join(self.fields)}" if self.fields else "",
             f"hosted tools left out: {_join(self.tools)}" if self.tools else "",
+            f"parts of messages left out: {_join(self.parts)}" if self.parts else "",
             *self.remarks,
         )
         return "; ".join(filter(None, parts))
@@ -72,6 +74,36 @@ class Notices:
         for name in self.tools[:1]:
             problem = f"{name[:MAX_NAME_CHARS]!r} runs on servers of its vendor, and this model cannot call it"
             raise FieldError("tools", problem, "unsupported_value")
+        for name in self.parts[:1]:
+            problem = f"only servers of the vendor can read {name[:MAX_NAME_CHARS]!r}; send the content itself"
+            raise FieldError("messages", problem, "unsupported_value")
+
+
+UNREAD_REASONING = frozenset({"redacted_thinking", "reasoning"})
+"""Kinds of parts that hold reasoning which only its vendor can read. No answer needs it, so nobody is told."""
+
+
+def find_unread_parts(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the kinds of all parts of a conversation that only the vendor of the client's API can read."""
+    found: dict[str, None] = {}
+    for message in messages:
+        for part in message.parts:
+            for each in (part, *(part.content if isinstance(part, Result) else ())):
+                if isinstance(each, Opaque):
+                    found[_name_part(as_object(each.data))] = None
+                elif isinstance(each, Media) and each.extra is not None and "context" in as_object(each.extra.data):
+                    found["document.context"] = None
+    return tuple(name for name in found if name not in UNREAD_REASONING)
+
+
+def _name_part(data: Mapping[str, Any]) -> str:
+    """Return the kind of a part as the client named it, and by what it refers to its content: `input_file.file_id`."""
+    kind = data.get("type")
+    name = kind if isinstance(kind, str) else next(iter(data), "part")
+    source = as_object(data.get("source")).get("type")
+    if isinstance(source, str):
+        return f"{name}.{source}"
+    return f"{name}.file_id" if "file_id" in data else name
 
 
 def _join(names: tuple[str, ...]) -> str:
@@ -260,8 +292,11 @@ class Passthrough:
         messages = arrange(request.messages, keep_system=keep_system)
         if messages != request.messages:
             request = replace(request, messages=messages)
-        if self._same_api or not request.extra:
+        if self._same_api:
             return request, Notices()
+        unread = find_unread_parts(request.messages)
+        if not request.extra:
+            return request, Notices(parts=unread)
         known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
         given = dict(request.extra)
         vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
@@ -269,6 +304,7 @@ class Passthrough:
         notices = Notices(
             fields=tuple(name for name in given if name not in known),
             tools=tuple(name_vendor_tool(each) for each in vendor_tools if read_client_tool(each) is None),
+            parts=unread,
         )
         if missing := [name for name in request.choice.names if name in notices.tools]:
             problem = f"{missing[0]!r} runs on servers of its vendor, and this model cannot call it"

@@ -7,10 +7,10 @@ answer has a second task, so that a token does not resume every coroutine of Sta
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -28,7 +28,13 @@ log = logging.getLogger("toolspeak.gateway")
 TOKENS_HEADER = "x-toolspeak-tokens"
 """The header of a whole answer with the tokens that the model read, and how many of them anew."""
 
+PING_SECONDS = 15.0
+"""Time without a word of the model after which a streamed answer begins, and then after which a ping is sent."""
+
 T = TypeVar("T")
+
+Keep: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+"""Keeps a whole answer, before the client gets its end."""
 
 
 def log_failure(request_id: str, error: Exception) -> None:
@@ -92,15 +98,30 @@ async def start_stream(
     encoder: AnswerEncoder,
     request_id: str,
     figures: GatewayFigures,
+    *,
+    ping_seconds: float = PING_SECONDS,
+    on_first: Callable[[], None] = lambda: None,
+    keep: Keep | None = None,
 ) -> Response:
-    """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
+    """Return a streamed answer, once its first events are there: a model that fails at once gets an error status.
+
+    A model that takes longer than `ping_seconds` for them is not waited for: the stream begins, so that neither the
+    client nor a proxy takes the connection for dead. `on_first` is called when the first events are there.
+    """
     watch = ClientWatch(receive)
+    first = asyncio.ensure_future(anext(events))
     try:
-        first = await watch.run(anext(events))
+        await watch.run(asyncio.wait({first}, timeout=ping_seconds))
+        if first.done():
+            first.result()
     except BaseException:
         watch.stop()
+        first.cancel()
+        await asyncio.wait({first})
         raise
-    return StreamedAnswer(events, first, encoder, request_id, watch, figures)
+    return StreamedAnswer(
+        events, first, encoder, request_id, watch, figures, ping_seconds=ping_seconds, on_first=on_first, keep=keep
+    )
 
 
 async def read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
@@ -116,23 +137,34 @@ async def read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
 
 
 class StreamedAnswer(Response):
-    """An answer that is sent while it is generated. Its first events have arrived already."""
+    """An answer that is sent while it is generated. If nothing of it arrives for a while, pings are sent."""
 
     def __init__(
         self,
         events: AsyncGenerator[list[Event]],
-        first: list[Event],
+        first: asyncio.Future[list[Event]],
         encoder: AnswerEncoder,
         request_id: str,
         watch: ClientWatch,
         figures: GatewayFigures,
+        *,
+        ping_seconds: float,
+        on_first: Callable[[], None],
+        keep: Keep | None,
     ) -> None:
         self._watch = watch
         self._events = events
         self._figures = figures
+        self._keep = keep
         self._first = first
+        self._on_first = on_first
         self._encoder = encoder
         self._request_id = request_id
+        self._ping_seconds = ping_seconds
+        self._writes = 0
+        self._writes_at_ping = 0
+        self._timer: asyncio.TimerHandle | None = None  # for the next ping
+        self._pinging: asyncio.Task[None] | None = None
         self.status_code = 200
         self.background = None
         self.init_headers({"cache-control": "no-cache", "content-type": f"{encoder.content_type}; charset=utf-8"})
@@ -146,20 +178,34 @@ class StreamedAnswer(Response):
                     await self._watch.run(asyncio.create_task(self._send_events(send)))
         finally:
             self._watch.stop()
+            self._stop_pings()
             self._figures.open_streams -= 1
+            if not self._first.done():
+                self._first.cancel()
+                await asyncio.wait({self._first})
             await self._events.aclose()
 
     async def _send_events(self, send: Send) -> None:
         async def write(data: bytes, more: bool = True) -> None:
+            self._writes += 1
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
         with suppress(OSError):  # the client has disconnected
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            self._wait_for_silence(write)
             try:
-                batch = self._first
-                await write(self._encoder.start() + self._encoder.feed(_join_deltas(batch)))
+                start = self._encoder.start()
+                if not self._first.done():
+                    await write(start + self._encoder.ping())
+                    start = b""
+                batch = await self._first
+                self._on_first()
+                data = start + self._encoder.feed(_join_deltas(batch))
+                await self._keep_answer()
+                await write(data)
                 async for batch in self._events:
                     if data := self._encoder.feed(_join_deltas(batch)):
+                        await self._keep_answer()
                         await write(data)
                 if isinstance(batch[-1], TurnEnded) and (counts := describe_tokens(batch[-1].usage)):
                     log.info("%s tokens: %s", self._request_id, counts)
@@ -169,8 +215,41 @@ class StreamedAnswer(Response):
                 else:
                     log_failure(self._request_id, error)
                 report = report_error(error)
-                await write(self._encoder.error(replace(report, message=f"{report.message} ({self._request_id})")))
+                report = replace(report, message=f"{report.message} ({self._request_id})")
+                await write(self._encoder.error(report))
+                if repeated := self._encoder.repeat_error(report):
+                    await write(repeated)
+            self._stop_pings()
             await write(b"", more=False)
+
+    async def _keep_answer(self) -> None:
+        if self._keep is not None and self._encoder.body is not None:
+            await self._keep(self._encoder.body)
+
+    def _wait_for_silence(self, write: Callable[[bytes], Awaitable[None]]) -> None:
+        """Write a ping whenever nothing was written for `ping_seconds`."""
+
+        async def ping() -> None:
+            with suppress(OSError):
+                await write(self._encoder.ping())
+
+        def check() -> None:
+            is_silent = self._writes == self._writes_at_ping
+            if is_silent and (self._pinging is None or self._pinging.done()):
+                self._pinging = asyncio.create_task(ping())
+                self._writes_at_ping = self._writes + 1
+            else:
+                self._writes_at_ping = self._writes
+            self._timer = loop.call_later(self._ping_seconds, check)
+
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._ping_seconds, check)
+
+    def _stop_pings(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._pinging is not None:
+            self._pinging.cancel()
 
 
 def describe_tokens(usage: Usage) -> str:

@@ -25,7 +25,7 @@ from toolspeak.wire.api import WIRES, Wire
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.json_data import dump_compact
 
-ALLOWED_METHODS = "GET, POST, OPTIONS"
+ALLOWED_METHODS = "GET, POST, DELETE, OPTIONS"
 
 READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x-toolspeak-tokens, x-toolspeak-doubts"
 """Headers of a response that a page may read, besides those that every page may."""

@@ -124,17 +124,21 @@ class AnswerDecoder(ABC):
 
 
 class AnswerEncoder(ABC):
-    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`).
+    """Writes one answer of a server, streamed (`start`, `feed`, `ping`, `error`) or whole (`response`).
 
     Attributes:
         content_type: The media type of a stream.
+        body: The whole answer, once its end was written, where the API has one at the end of a stream as well (OpenAI's
+            responses).
     """
 
     content_type: str = "text/event-stream"
+    body: dict[str, Any] | None = None
 
     def __init__(self) -> None:
         self._calls: dict[str, int] = {}  # the places of the calls that were begun, by their ids
         self._has_arguments: set[str] = set()
+        self._shows_thinking = True  # whether the client has asked for reasoning, where the API lets it
 
     @abstractmethod
     def start(self) -> bytes:
@@ -151,6 +155,14 @@ class AnswerEncoder(ABC):
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
 
+    def repeat_error(self, report: ErrorReport) -> bytes:
+        """Return the error once more for clients that do not see it in the stream; sent by itself, after `error`."""
+        return b""
+
+    def ping(self) -> bytes:
+        """Return what may be sent between two parts of a stream so that it is not silent. Clients ignore it."""
+        return b": ping\n\n"
+
     @abstractmethod
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
@@ -161,7 +173,7 @@ class AnswerEncoder(ABC):
         match event:
             case TextDelta(text=text) if text:
                 return self._add_text(text)
-            case ThinkingDelta(text=text) if text:
+            case ThinkingDelta(text=text) if text and self._shows_thinking:
                 return self._add_thinking(text)
             case CallStarted(call_id=call_id, name=name):
                 return self._start_call(call_id, name)

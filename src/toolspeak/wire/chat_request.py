@@ -133,6 +133,10 @@ class ChatRequest:
         grammar: A GBNF grammar that the answer must match. Only clients set it.
         answer_format: The form that the client wants the answer in; None for any text. Only servers set it. The field
             of the API that asks for it is in `extra` as well, for an endpoint that knows the field.
+        store: Whether the server keeps the answer, so that later requests can refer to it (OpenAI's responses). Only
+            servers set it.
+        previous_id: The id of the stored answer that the request goes on from; empty if there is none. Only servers set
+            it.
         extra: All other fields of the body, unchanged. `tools` in it are the vendor's own tools, which its servers run.
     """
 
@@ -152,5 +156,7 @@ class ChatRequest:
     json_schema: Schema | None = None
     grammar: str | None = None
     answer_format: AnswerFormat | None = None
+    store: bool = False
+    previous_id: str = ""
     extra: Mapping[str, Any] | None = None
     namespaces: tuple[ToolNamespace, ...] = ()

@@ -16,15 +16,12 @@ const models = {
   messages: () => createAnthropic({ baseURL, apiKey: "none" })("claude-sonnet-4-5"),
 };
 
-// Without it, it refers to earlier items by their ids, and a gateway that keeps nothing has none.
-const providerOptions = api === "responses" ? { openai: { store: false } } : {};
-
 const named = tools.map(({ name, description, schema, run }) => [name, tool({ description, inputSchema: schema, execute: run })]);
 const withTools = { tools: Object.fromEntries(named), stopWhen: isStepCount(5) };
 const withSchema = { output: Output.object({ schema: Report }) };
 
 async function ask(options) {
-  const request = { model: models[api](), maxRetries: 0, providerOptions, ...options };
+  const request = { model: models[api](), maxRetries: 0, ...options };
   if (!streamed) return await generateText(request);
   const result = streamText({ ...request, onError: ({ error }) => { throw error; } });
   let pieces = 0;

@@ -284,6 +284,10 @@ def _read_media(block: Fields, kind: str) -> Part:
         case "text":
             data = source.text("data").encode("utf-8", "replace")
             return Media(mime="text/plain", data=data, extra=extra, name=name)
+        case "content":
+            texts = [part.text for part in read_content(source, "content", _read_text)]
+            context = block.optional_text("context")
+            return _stand_in(block, "\n".join(filter(None, (name or "", context, *texts))))
         case _:
             return read_opaque(block, VENDOR)  # a file that only the vendor has
 
@@ -296,8 +300,8 @@ _STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "re
 class Encoder(AnswerEncoder):
     """Writes one answer, streamed or whole.
 
-    `created`, `include_usage` and `request` are not used: this API has no times, always sends token counts, and repeats
-    nothing of a request.
+    `created` and `include_usage` are not used: this API has no times, and always sends token counts. Reasoning is
+    written only if the request asks for it: clients that did not ask expect text in the first block.
     """
 
     def __init__(
@@ -309,12 +313,19 @@ class Encoder(AnswerEncoder):
         self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
         self._thinking_blocks: list[int] = []
         self._unready: set[str] = set()
+        if request is not None:
+            asked = as_object((request.extra or {}).get("thinking")).get("type")
+            self._shows_thinking = asked not in (None, "disabled")
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
         stop: dict[str, Any] = {"content": [], "stop_reason": None, "stop_sequence": None}
         message = {**self._whole, **stop, "usage": _encode_usage(Usage())}
         return _sse({"type": "message_start", "message": message})
+
+    def ping(self) -> bytes:
+        """Return an event of the API that has no content."""
+        return encode_event('{"type":"ping"}', "ping")
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
@@ -324,7 +335,8 @@ class Encoder(AnswerEncoder):
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
     ) -> dict[str, Any]:
         """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
-        blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
+        parts = [part for part in message.parts if self._shows_thinking or not isinstance(part, Thinking)]
+        blocks = [block for part in parts if (block := _encode_part(part)) is not None]
         stop = _stop_fields(finish, bool(message.calls), stop_text)
         return {**self._whole, "content": blocks, **stop, "usage": _encode_usage(usage or Usage())}
 

@@ -3,12 +3,14 @@
 The API takes the JSON of a request in several forms, since it reads protocol buffers: names are written as
 `systemInstruction` or `system_instruction`, a list of one may be its only element, and a schema may be one of OpenAPI,
 with types in capitals. So a request is brought into one form before it is read. Calls and results need not have ids: a
-call gets one, and a result belongs to the first call of its tool that has none. Contents of the model that follow each
-other are one message: clients send an answer that was streamed as its chunks.
+call gets one, and a result belongs to the first call of its tool that has none, else to the first call that has none.
+Contents of the model that follow each other are one message: clients send an answer that was streamed as its chunks.
 
 A streamed answer is a list of answers with further parts each: server-sent events, or a JSON array if the client asks
 for one. The API does not stream the arguments of a call, and the signature of a part is known only at the end of the
-message. So everything from the first call on is held until then, and written in its order.
+message. So everything from the first call on is held until then, and written in its order, each part in an answer of
+its own: an SDK of Google mixes up several. The last answer must have a part that is not empty, or chats of Google's
+SDKs forget the whole turn. So the last letter of a text is held until something follows it.
 """
 
 import re
@@ -256,6 +258,7 @@ class ContentReader:
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}  # the tools of the calls of the last answer, by their ids
         self._open: dict[str, deque[str]] = {}  # the ids of these calls by their tools, those with a result too
+        self._in_order: deque[str] = deque()  # the ids of all these calls
         self._answered: set[str] = set()  # those of them that have a result
         self._places: dict[str, int] = {}  # of all calls in the conversation, by their ids
         self._last_number = 0  # of an id that was made here
@@ -291,7 +294,7 @@ class ContentReader:
         match content.optional_text("role"):
             case "model":
                 if self._after_user:
-                    self._calls, self._open, self._answered = {}, {}, set()
+                    self._calls, self._open, self._in_order, self._answered = {}, {}, deque(), set()
                 self._after_user = False
                 return Message(role="assistant", parts=tuple(map(self._read_answer_part, content.objects("parts"))))
             case "" | "user" | "function" | "tool":
@@ -318,6 +321,7 @@ class ContentReader:
         name = given.text("name")
         self._calls[call_id] = name
         self._open.setdefault(name, deque()).append(call_id)
+        self._in_order.append(call_id)
         arguments = given.optional_object("args")
         call = ToolCall(id=call_id, name=name, arguments=arguments.data if arguments else {})
         return Call(call=call, extra=build_extra(VENDOR, part_data(part.data)))
@@ -334,12 +338,17 @@ class ContentReader:
             return self._read_result(part, part.object("functionResponse"))
         return _read_content(part, Text)
 
+    def _skip_answered(self, calls: deque[str]) -> deque[str]:
+        while calls and calls[0] in self._answered:
+            calls.popleft()
+        return calls
+
     def _read_result(self, part: Fields, given: Fields) -> Result:
         call_id, name = given.optional_text("id"), given.optional_text("name")
         if call_id not in self._calls:
-            of_tool = self._open.get(name, deque())
-            while of_tool and of_tool[0] in self._answered:
-                of_tool.popleft()
+            of_tool = self._skip_answered(self._open.get(name, deque()))
+            if not of_tool and not call_id:  # some clients write another name than that of the tool
+                of_tool = self._skip_answered(self._in_order)
             if not of_tool:
                 problem = f"the message before has no call {call_id!r}" if call_id else f"no call of {name!r} is open"
                 raise given.error("id" if call_id else "name", problem)
@@ -349,7 +358,7 @@ class ContentReader:
         self._answered.add(call_id)
         text, is_error, is_plain = _read_response(given)
         data = part_data(part.data) if is_plain else {**part_data(part.data), "response": given.value("response")}
-        media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
+        media = [_read_media(inner) or Text(text=dump_compact(inner.data)) for inner in given.objects("parts")]
         texts = (Text(text=text),) if text or not media else ()
         return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=build_extra(VENDOR, data))
 
@@ -417,7 +426,10 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "MAX_TOKENS", "refused": "
 
 
 class Encoder(AnswerEncoder):
-    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent."""
+    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent.
+
+    Reasoning is written only if the request asks for it, with `includeThoughts`.
+    """
 
     def __init__(
         self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
@@ -428,7 +440,10 @@ class Encoder(AnswerEncoder):
         self._is_first = True
         self._held: dict[str, None] = {}  # the ids of the calls so far, in their order
         self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
+        self._tail: dict[str, Any] | None = None  # the last letter of the text so far, as a part
         self.content_type = "application/json" if self._is_array else "text/event-stream"
+        if request is not None:
+            self._shows_thinking = as_object((request.extra or {}).get("thinkingConfig")).get("includeThoughts") is True
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -436,13 +451,22 @@ class Encoder(AnswerEncoder):
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
-        return self._write(error_body(report)) + (b"]" if self._is_array else b"")
+        return self._write_tail() + self._write(error_body(report)) + (b"]" if self._is_array else b"")
+
+    def repeat_error(self, report: ErrorReport) -> bytes:
+        """Return the error as bare JSON: Google's clients in JavaScript do not see one in the form of an event."""
+        return b"" if self._is_array else dump_compact(error_body(report)).encode()
+
+    def ping(self) -> bytes:
+        """Return white space: Google's clients in JavaScript know no comments in a stream."""
+        return b"\n"
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
     ) -> dict[str, Any]:
         """Return the body of a whole answer. The API has no field for `stop_text`."""
-        parts = [written for part in message.parts if (written := _encode_part(part)) is not None]
+        shown = [part for part in message.parts if self._shows_thinking or not isinstance(part, Thinking)]
+        parts = [written for part in shown if (written := _encode_part(part)) is not None]
         return self._answer(parts, finish, usage or Usage())
 
     def _add_text(self, text: str) -> bytes:
@@ -452,14 +476,25 @@ class Encoder(AnswerEncoder):
         return self._add_part({"text": text, "thought": True})
 
     def _add_part(self, part: dict[str, Any]) -> bytes:
-        if not self._held:
-            return self._write(self._answer([part]))
-        self._held_texts.append((len(self._held), part))
-        return b""
+        if self._held:
+            self._held_texts.append((len(self._held), part))
+            return b""
+        written = b""
+        if self._tail is not None and self._tail.get("thought") == part.get("thought"):
+            part = {**part, "text": self._tail["text"] + part["text"]}
+        else:
+            written = self._write_tail()
+        self._tail = {**part, "text": part["text"][-1:]}
+        ready = part["text"][:-1]
+        return written + (self._write(self._answer([{**part, "text": ready}])) if ready else b"")
+
+    def _write_tail(self) -> bytes:
+        tail, self._tail = self._tail, None
+        return b"" if tail is None else self._write(self._answer([tail]))
 
     def _start_call(self, call_id: str, name: str) -> bytes:
         self._held[call_id] = None
-        return b""
+        return self._write_tail()
 
     def _add_arguments(self, call_id: str, text: str) -> bytes:
         return b""
@@ -468,11 +503,13 @@ class Encoder(AnswerEncoder):
         return self._start_call(call.id, call.name)
 
     def _end(self, ended: TurnEnded) -> bytes:
-        parts: list[dict[str, Any]] = []
+        parts: list[dict[str, Any]] = [self._tail] if self._tail is not None else []
         calls: dict[str, Call] = {}
         for part in ended.message.parts:
             if isinstance(part, Call):
                 calls[part.call.id] = part
+            elif isinstance(part, Thinking) and not self._shows_thinking:
+                continue
             elif isinstance(part, Text | Thinking) and _vendor_data(part.extra).get("thoughtSignature"):
                 thought = {"thought": True} if isinstance(part, Thinking) else {}
                 parts.append({"text": "", **_vendor_data(part.extra), **thought})
@@ -480,8 +517,9 @@ class Encoder(AnswerEncoder):
             parts += [text for place, text in self._held_texts if place == number]
             parts += [_encode_call(calls[call_id])] if call_id in calls else []
         parts += [text for place, text in self._held_texts if place == len(self._held)]
-        last = self._write(self._answer(parts, ended.finish, ended.usage))
-        return last + (b"]" if self._is_array else b"")
+        earlier = b"".join(self._write(self._answer([part])) for part in parts[:-1])
+        last = self._write(self._answer(parts[-1:], ended.finish, ended.usage))
+        return earlier + last + (b"]" if self._is_array else b"")
 
     def _answer(
         self, parts: list[dict[str, Any]], finish: FinishReason | None = None, usage: Usage | None = None

@@ -148,7 +148,7 @@ class _ChatReader:
             raise message.error("tool_call_id", f"the message before has no call {call_id!r}")
         if call_id in self._results:
             raise message.error("tool_call_id", f"{call_id!r} has a result already")
-        return Result(call_id=call_id, content=read_content(message, "content", _read_text_part))
+        return Result(call_id=call_id, content=read_content(message, "content", _read_user_part))
 
     def _flush_results(self) -> None:
         if self._results:
@@ -193,6 +193,8 @@ def _read_user_part(part: Fields) -> Text | Media:
 
 
 def _read_assistant(message: Fields) -> Message:
+    if message.value("function_call") is not None:
+        raise message.error("function_call", "is not supported; use tool_calls", "unsupported_parameter")
     parts: list[Part] = [*_read_reasoning(message)]
     if message.value("content") is not None:
         extra = build_extra(VENDOR, message.other_fields(message.data.keys() - {"extra_content"}))

@@ -199,7 +199,7 @@ class ItemStream(AnswerEncoder):
     def _event(self, kind: str, **fields: Any) -> bytes:
         """Return an event of the stream, with its number."""
         self._sequence += 1
-        name = f"response.{kind}"
+        name = kind if kind == "error" else f"response.{kind}"
         return encode_event(dump_compact({"type": name, "sequence_number": self._sequence, **fields}), name)
 
     @property
@@ -339,11 +339,16 @@ class Encoder(ItemStream):
         return self._event("created", response=response) + self._event("in_progress", response=response)
 
     def error(self, report: ErrorReport) -> bytes:
-        """Return the end of a stream that failed."""
+        """Return the end of a stream that failed.
+
+        Some clients see only `response.failed`. OpenAI's own SDKs raise an exception for an `error` event with the
+        error in it, so that all clients built upon them see it. The fields beside it are those that the API documents.
+        """
         closed = self._close_open_item("incomplete") + self._close_calls()
         error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
-        return closed + self._event("failed", response=response)
+        told = {"code": error["code"], "message": error["message"], "param": report.param}
+        return closed + self._event("error", **told, error=error) + self._event("failed", response=response)
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
@@ -360,10 +365,11 @@ class Encoder(ItemStream):
         return closed + self._event(response["status"], response=response)
 
     def _end_response(self, output: list[dict[str, Any]], finish: FinishReason, usage: Usage) -> dict[str, Any]:
-        response = {**self._response, "output": output, "usage": _encode_usage(usage)}
+        response = {**self._response, "output": output, "usage": _encode_usage(usage), "status": "completed"}
         if reason := _INCOMPLETE_REASONS.get(finish):
-            return {**response, "status": "incomplete", "incomplete_details": {"reason": reason}}
-        return {**response, "status": "completed"}
+            response |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+        self.body = response
+        return response
 
 
 def _add_vendor_data(output: list[dict[str, Any]], message: Message) -> list[dict[str, Any]]:
@@ -403,6 +409,8 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
     options |= {
         "max_output_tokens": request.max_tokens,
         "parallel_tool_calls": request.parallel,
+        "previous_response_id": request.previous_id or None,
+        "store": request.store,
         "temperature": request.temperature,
         "tool_choice": encode_choice(request.choice, request.tools),
         "tools": group_definitions(request.tools, request.namespaces),

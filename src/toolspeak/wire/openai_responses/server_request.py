@@ -1,9 +1,9 @@
 """The server side, requests: reads the body of a request.
 
-Nothing is kept between requests, so what refers to an earlier answer is refused. The conversation is in the fields
-`instructions` and `input`. The API does not mark where an answer begins and ends: items of the assistant that follow
-each other are one message, up to the next message of somebody else or the next result. A result stands behind the
-message with its call, in the order of the calls, wherever the client has put it.
+What refers to an earlier answer is refused here: the gateway puts what it has stored into `input` before a request is
+read. The conversation is in the fields `instructions` and `input`. The API does not mark where an answer begins and
+ends: items of the assistant that follow each other are one message, up to the next message of somebody else or the next
+result. A result stands behind the message with its call, in the order of the calls, wherever the client has put it.
 """
 
 import mimetypes
@@ -30,7 +30,7 @@ from toolspeak.wire.fields import (
     read_opaque,
     read_tool,
 )
-from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra
+from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra, dump_compact
 from toolspeak.wire.media import decode_base64, is_data_url
 from toolspeak.wire.openai_responses.names import (
     ENCRYPTED_REASONING,
@@ -47,7 +47,7 @@ _KNOWN_FIELDS = frozenset(
 
 _STORED = {
     "previous_response_id": "nothing is kept here between requests; send the whole conversation in input",
-    "conversation": "nothing is kept here between requests; send the whole conversation in input",
+    "conversation": "no conversations are stored here; send the whole one in input, or go on by previous_response_id",
     "prompt": "no prompts are stored here; send the text in instructions and input",
 }
 """Fields that refer to something that the server has stored, and what to do instead."""
@@ -65,7 +65,6 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         raise fields.error(
             "background", "nothing runs here without a client that waits; leave the field out", "unsupported_value"
         )
-    fields.flag("store", False)
     reader = _ToolReader()
     reader.read(fields)
     choice = _read_choice(fields, reader)
@@ -88,6 +87,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
         answer_format=read_answer_format(text.optional_object("format")) if text is not None else None,
+        store=fields.flag("store", True),
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
 
@@ -303,8 +303,7 @@ class _ItemReader:
             raise item.error("call_id", f"no item before has the call {call_id!r}")
         if call_id in results:
             raise item.error("call_id", f"{call_id!r} has a result already")
-        shown = [part for part in read_content(item, "output", _read_part) if isinstance(part, Text | Media)]
-        results[call_id] = Result(call_id=call_id, content=tuple(shown))
+        results[call_id] = Result(call_id=call_id, content=read_content(item, "output", _read_result_part))
 
 
 def _read_assistant_texts(item: Fields) -> list[Text]:
@@ -350,6 +349,12 @@ def _read_part(part: Fields) -> Part:
             return Text(text=part.text("text"))
         case other:
             raise part.error("type", f"{other!r} is none of input_text, input_image, input_file")
+
+
+def _read_result_part(part: Fields) -> Text | Media:
+    """Read a part of a result. What only the vendor can read is shown as JSON: a model must see what its call gave."""
+    read = _read_part(part)
+    return read if isinstance(read, Text | Media) else Text(text=dump_compact(part.data))
 
 
 def _read_image(part: Fields) -> Part:
