@@ -70,7 +70,7 @@ agents = {
     "reader": Agent(ScriptedModel([calls(("who", {})), says("I looked.")]), [who]),
     "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
     "echo": Agent(ScriptedModel([says("Hello there.")] * 3)),
-    "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
+    "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested."), says("Rested again.")]), [rest]),
     "shop": Agent(ScriptedModel([calls(("ship", {"order": 42})), says("Shipped.")]), [ship]),
 }
 single = agents["echo"]
@@ -258,6 +258,10 @@ def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
     assert shop.run("runs", "retry", run_id).stdout == f"{run_id} is queued again\n"
     assert shop.run("runs", "follow", run_id).returncode == 0
     assert "was answered; start another run" in shop.run("runs", "retry", run_id).stderr
+    assert "say what comes next" in shop.run("runs", "fork", run_id).stderr
+    forked = shop.run("runs", "fork", run_id, "And now?").stdout.strip()
+    assert forked != run_id
+    assert shop.run("runs", "follow", forked).returncode == 0
     assert shop.run("runs", "prune", "--days", "1").stdout == "0 runs deleted\n"
 
 

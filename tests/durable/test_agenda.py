@@ -15,7 +15,7 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.cron import parse_cron
-from toolspeak.durable.runs import StartOptions
+from toolspeak.durable.records import StartOptions
 from toolspeak.durable.webhooks import sign, verify
 from toolspeak.testing import ScriptedModel, gives, says
 from toolspeak.values.errors import UsageError

@@ -15,8 +15,8 @@ from toolspeak.durable import RetryRefused, Runs, Worker
 from toolspeak.durable.journal import JournalSession
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
-from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted
-from toolspeak.values.events import TextDelta, ToolFinished, TurnRestarted
+from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted, UsageError
+from toolspeak.values.events import ApprovalNeeded, TextDelta, ToolFinished, TurnRestarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.pieces import Piece
 
@@ -225,3 +225,58 @@ async def test_a_cancelled_run_can_be_retried_and_one_that_reached_a_limit_canno
                 assert (await each.outcome(timeout=WAIT_SECONDS)).stop_reason == "limit"
         with pytest.raises(RetryRefused, match="start another run"):
             await limited.retry()
+
+
+@in_loop
+async def test_a_fork_keeps_turns_and_leaves_the_run_as_it_is(tmp_path: Path) -> None:
+    looked: list[str] = []
+
+    @tool(effect="once")
+    def look(place: str) -> str:
+        """Look."""
+        looked.append(place)
+        return f"nothing in {place}"
+
+    model = ScriptedModel([calls(("look", {"place": "attic"})), says("It is not there."), says("Nowhere.")])
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"finder": Agent(model, [look])}):
+        run = await runs.start("finder", "Where is it?", data={"tenant": "acme"})
+        first = await run.outcome(timeout=WAIT_SECONDS)
+        with pytest.raises(UsageError, match="the model has answered there; say what comes next"):
+            await run.fork()
+        with pytest.raises(UsageError, match="has 2 complete turns"):
+            await run.fork("And now?", turns=3)
+        again = await (await run.fork(turns=1)).outcome(timeout=WAIT_SECONDS)
+        assert (again.text, again.messages, again.calls) == ("It is not there.", first.messages, ())
+        further = await run.fork("And now?", key="further")
+        outcome = await further.outcome(timeout=WAIT_SECONDS)
+        assert [message.text for message in outcome.messages if message.role != "system"][-3:] == [
+            "It is not there.",
+            "And now?",
+            "Nowhere.",
+        ]
+        assert looked == ["attic"]  # no call is made again
+        assert (await further.row()).data == {"tenant": "acme"}
+        assert await run.facts() == first.facts
+        assert (await run.fork("And now?", key="further")).id == further.id
+
+
+@in_loop
+async def test_a_fork_drops_a_turn_whose_calls_have_no_results(tmp_path: Path) -> None:
+    @tool(effect="once", approve=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    def answer(request: Request) -> ScriptedReply:
+        return calls(("pay", {})) if request.shown.messages[-1].text == "Pay." else says("I did not pay.")
+
+    model = ScriptedModel([answer])
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"payer": Agent(model, [pay])}):
+        run = await runs.start("payer", "Pay.")
+        async for each in run.events():
+            if isinstance(each.event, ApprovalNeeded):
+                break
+        forked = await run.fork("Don't pay.")
+        outcome = await forked.outcome(timeout=WAIT_SECONDS)
+        assert [message.text for message in outcome.messages] == ["Pay.", "Don't pay.", "I did not pay."]
+        assert await run.status() == "paused"

@@ -313,6 +313,15 @@ def test_a_run_is_cancelled_once(client: Client) -> None:
     assert client.ask("POST", f"/runs/{run_id}/cancel").json == {"counts": False}
 
 
+def test_a_run_is_forked(client: Client) -> None:
+    run_id = client.start("echo")
+    client.events(run_id)
+    assert client.ask("POST", f"/runs/{run_id}/fork", {"turns": 9, "prompt": "Again."}).status == 400
+    forked = client.ask("POST", f"/runs/{run_id}/fork", {"turns": 0, "prompt": "Again."})
+    assert (forked.status, forked.json["agent"], forked.json["prompt"]) == (201, "echo", "Again.")
+    assert client.events(forked.json["id"])[-1].kind == "run_ended"
+
+
 @pytest.mark.timeout(60 + CUTS)
 def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Client) -> None:
     draw = random.Random(SEED)

@@ -201,8 +201,8 @@ def test_the_schema_explains_what_it_gives():
         asked.extend(each.parameter for each in context.doubts)
         return False
 
-    given = {"way": "fax", "urgent": True, "copies": 1, "to": None, "tags": {}}
-    odd = {"way": "fax", "urgent": False, "copies": 98, "to": ["ann", "eve"], "tags": {"place": "home"}}
+    given: dict[str, Any] = {"way": "fax", "urgent": True, "copies": 1, "to": None, "tags": {}}
+    odd: dict[str, Any] = {"way": "fax", "urgent": False, "copies": 98, "to": ["ann", "eve"], "tags": {"place": "home"}}
     model = ScriptedModel([READ, calls(("send", given)), calls(("send", odd)), says("Done.")])
     Agent(model, [bank.read_page, send], approve=approve).run("Send it to Ann.")
     assert len(sent) == 1
@@ -223,7 +223,11 @@ def test_refuse_tells_the_model_and_off_asks_nobody():
         Agent(ScriptedModel([]), provenance="no")  # pyright: ignore[reportArgumentType] (a mistake)
 
 
-@each_case("rule", {"always": True, "by a rule": lambda call: False})
+def allow_all(call: ToolCall) -> bool:
+    return False
+
+
+@each_case("rule", {"always": True, "by a rule": allow_all})
 def test_one_question_has_both_reasons_and_the_rule_of_a_tool_does_not_answer_it(rule: Any):
     bank = Bank(approve=rule)
     asked: list[int] = []
@@ -395,8 +399,11 @@ def test_a_program_with_own_results_is_not_asked_about():
 def test_what_is_recalled_after_a_compaction_is_asked_about():
     bank = Bank(f"{PAGE} {'more words ' * 300}")
     first, recall = ScriptedModel([READ, says("I read it. " * 700)]), calls(("recall", {"handle": "result_1"}))
-    options: Any = {"limits": Limits(context=3_000), "summarize": lambda messages: "The user looked at a shop."}
-    chat = Agent(first, bank.tools, **options).chat()
+
+    def summarize(messages: tuple[Message, ...]) -> str:
+        return "The user looked at a shop."
+
+    chat = Agent(first, bank.tools, limits=Limits(context=3_000), summarize=summarize).chat()
     chat.run("Look at the shop.")
 
     def reply(request: Request) -> Any:

@@ -171,13 +171,34 @@ def start_run(options: StartOptions) -> int:
 
 
 def schedule_run(
-    store: str, name: str, agent: str, text: str | None, *, cron: str, timezone: str, every: str, data: Sequence[str]
+    store: str,
+    name: str,
+    agent: str,
+    text: str | None,
+    *,
+    cron: str,
+    timezone: str,
+    every: str,
+    data: Sequence[str],
+    lane: str,
+    concurrency: int | None,
+    webhook: str,
 ) -> None:
     """Store a schedule, and print when it is next due."""
     asked = prompt.build_prompt(prompt.read_prompt(text))
-    seconds = read_time(every, "--every")
     with Runs(store) as runs:
-        made = runs.schedule_sync(name, agent, asked, cron=cron, timezone=timezone, every=seconds, data=read_data(data))
+        made = runs.schedule_sync(
+            name,
+            agent,
+            asked,
+            cron=cron,
+            timezone=timezone,
+            every=read_time(every, "--every"),
+            data=read_data(data),
+            lane=lane,
+            concurrency=concurrency,
+            webhook=webhook,
+        )
     write_output(f"{escape_line(f'{name} starts {agent}')} next at {format_time(made.due / 1000)}\n")
 
 
@@ -311,6 +332,15 @@ def retry_run(store: str, run_id: str, deadline: float | None) -> None:
         run = find_handle(runs, run_id)
         run.retry_sync(deadline=deadline)
         write_output(f"{run.id} is queued again\n")
+        _warn_of_missing_worker(runs, run.row_sync())
+
+
+def fork_run(store: str, run_id: str, text: str | None, turns: int | None) -> None:
+    """Start another run with the first turns of a run, and print its id."""
+    asked = None if text is None else prompt.build_prompt(prompt.read_prompt(text))
+    with open_store(store) as runs:
+        run = find_handle(runs, run_id).fork_sync(asked, turns=turns)
+        write_output(f"{run.id}\n")
         _warn_of_missing_worker(runs, run.row_sync())
 
 

@@ -294,11 +294,30 @@ def runs_schedule_command(
         list[str] | None,
         typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
     ] = None,
+    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for its runs.")] = "",
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: so many such runs at once.")
+    ] = None,
+    webhook: Annotated[
+        str, typer.Option("--webhook", metavar="URL", help="Send the end of each run to this address, signed.")
+    ] = "",
 ) -> None:
     """Let workers start a run again and again. A schedule of the same name is replaced."""
     from toolspeak.cli.runs import schedule_run
 
-    schedule_run(store, name, agent, prompt, cron=cron, timezone=timezone, every=every, data=data or ())
+    schedule_run(
+        store,
+        name,
+        agent,
+        prompt,
+        cron=cron,
+        timezone=timezone,
+        every=every,
+        data=data or (),
+        lane=lane,
+        concurrency=concurrency,
+        webhook=webhook,
+    )
 
 
 @runs_app.command("schedules")
@@ -415,6 +434,23 @@ def runs_retry_command(
     from toolspeak.cli.runs import retry_run
 
     retry_run(store, run, deadline)
+
+
+@runs_app.command("fork")
+def runs_fork_command(
+    run: RunArgument,
+    store: StoreOption,
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="[PROMPT]", help="What is said next; - for standard input.")
+    ] = (None),
+    turns: Annotated[
+        int | None, typer.Option("--turns", metavar="N", min=0, help="Keep so many turns; all complete ones otherwise.")
+    ] = None,
+) -> None:
+    """Start another run with the first turns of a run, which stays as it is; print the new run's id."""
+    from toolspeak.cli.runs import fork_run
+
+    fork_run(store, run, prompt, turns)
 
 
 @runs_app.command("prune")

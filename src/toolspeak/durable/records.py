@@ -10,16 +10,18 @@ Data is read by the types of its fields, as in `codec`; nothing stored is ever e
 
 import hashlib
 import json
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce as fold
 from typing import Any, NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from toolspeak.durable.journal import JournalSession, RetryRefused
 from toolspeak.durable.log import StoredFact, split_inherited, split_system
-from toolspeak.durable.rows import FactRow, RunRow
+from toolspeak.durable.rows import ID_CHARS, FactRow, NewRun, RunRow, make_run_id, name_shared_lane
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.run.chat import extend_conversation
 from toolspeak.run.run import build_outcome
@@ -40,6 +42,7 @@ from toolspeak.values.events import (
     TurnStarted,
 )
 from toolspeak.values.messages import Message
+from toolspeak.values.validation import nearest
 
 MESSAGES_WITHOUT_BLAME = 3
 """After how many messages calls are no longer to blame that were cut off before these and have no result."""
@@ -277,6 +280,26 @@ def retry_run(session: JournalSession, run: RunRow, deadline_ms: int | None = No
     return session.retry(run.run_id, deadline_ms=deadline_ms, anew=anew)
 
 
+def find_fork(run: RunRow, facts: Sequence[Fact], turns: int | None, *, is_asked: bool) -> "StartOptions":
+    """Return the options of a run that goes on after the first turns of another one; None: after all complete ones.
+
+    Raises:
+        UsageError: There are fewer turns, or the model has answered there and nothing is said next.
+    """
+    starts = [number for number, fact in enumerate(facts) if isinstance(fact, TurnStarted)]
+    state = fold_facts(facts)
+    is_complete = not state.turn.is_open and all(call.result is not None for call in state.turn.calls.values())
+    complete = len(starts) if is_complete else len(starts) - 1
+    kept = complete if turns is None else turns
+    if not 0 <= kept <= complete:
+        raise UsageError(f"run {run.run_id} has {complete} complete turns; turns= says how many of them are kept")
+    if kept < len(starts):
+        state = fold_facts(facts[: starts[kept]])
+    if not is_asked and state.history and state.history[-1].role == "assistant":
+        raise UsageError("the model has answered there; say what comes next, or keep fewer turns")
+    return {"messages": state.history, "compacted": state.compacted, "data": run.data}
+
+
 def load_conversation(session: JournalSession, run_id: str) -> Conversation:
     """Return the conversation of a chat after a run of it. A run that was not answered is no part of it.
 
@@ -311,6 +334,91 @@ def _extend(conversation: Conversation, facts: Sequence[Fact]) -> Conversation:
 
 
 # Requests
+
+
+MAX_PRIORITY = 2**31 - 1
+"""The highest priority of a run, and the lowest one below zero: what every database stores."""
+
+MAX_DEADLINE_SECONDS = 10_000_000_000
+"""The latest deadline of a run, in seconds from its start."""
+
+MAX_CONCURRENCY = 1_000_000
+
+
+class StartOptions(RunOptions, total=False):
+    """How a run is started, besides what is asked.
+
+    `messages`, `tool_choice`, `limits`, `compacted` and `data` are those of `RunOptions`. `data` is stored: `deps=`
+    functions find it in `RunRow.data`, tools and rules in `Context.data`, and `Runs.list` filters by it.
+
+    Attributes:
+        key: A name for this request. A second start with the same key gives the run of the first; if that ended with an
+            error, it goes on, as by `RunHandle.retry`.
+        priority: Runs with a higher one are driven first.
+        lane: The lane whose limits hold for the run.
+        concurrency: How many runs with this `lane` and this limit go on at once. Such a lane need not be defined.
+        delay: Seconds from now before which the run does not begin.
+        deadline: Seconds from now after which the run is ended, whoever drives it then.
+        chat: The conversation that the run goes on with; its runs happen one after the other.
+        webhook: The address to which the end of the run is sent.
+    """
+
+    key: str
+    priority: int
+    lane: str
+    concurrency: int | None
+    delay: float
+    deadline: float | None
+    chat: str
+    webhook: str
+
+
+_START_NAMES = StartOptions.__annotations__.keys() - RunOptions.__annotations__.keys()
+
+
+def build_run(agent: str, prompt: Prompt, options: StartOptions) -> NewRun:
+    """Return the run that is to be stored. Raises `UsageError` if an argument cannot be used or stored."""
+    key, lane, chat = options.get("key", ""), options.get("lane", ""), options.get("chat", "")
+    priority, deadline, delay = options.get("priority", 0), options.get("deadline"), options.get("delay", 0.0)
+    concurrency, webhook = options.get("concurrency"), options.get("webhook", "")
+    if not isinstance(cast("object", prompt), str | Message | None):
+        raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
+    if abs(priority) > MAX_PRIORITY:
+        raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
+    if concurrency is not None:
+        if not lane or not 1 <= concurrency <= MAX_CONCURRENCY:
+            raise UsageError("concurrency= is a number from 1 on, and needs lane=, the name that the runs share")
+        lane = name_shared_lane(lane, concurrency)
+    if webhook and not (urlsplit(webhook).scheme in ("https", "http") and urlsplit(webhook).hostname):
+        raise UsageError("webhook= is the address to which the end of a run is sent: https://HOST/PATH")
+    known = StartOptions.__annotations__
+    for name in options.keys() - {*known, "output"}:  # `encode_request` says where the type of the answer is
+        likely = nearest(name, known, likeness=0.7)
+        meant = f"did you mean {likely}?" if likely else f"there are {', '.join(known)}"
+        raise UsageError(f"there is no option {name!r}; {meant}")
+    stored = {name: value for name, value in options.items() if name not in _START_NAMES}
+    request = encode_request(prompt, cast("RunOptions", stored))
+    return NewRun(
+        run_id=make_run_id(f"key {key}") if key else secrets.token_hex(ID_CHARS // 2),
+        agent=agent,
+        request=request,
+        request_digest=hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest(),
+        key=key,
+        priority=priority,
+        lane=lane,
+        chat=chat,
+        deadline_ms=read_seconds("deadline", deadline),
+        delay_ms=read_seconds("delay", delay) or 0,
+        labels=build_labels(options.get("data")),
+        webhook=webhook,
+    )
+
+
+def read_seconds(name: str, seconds: float | None) -> int | None:
+    """Return seconds from now in milliseconds."""
+    if seconds is not None and not 0 <= seconds <= MAX_DEADLINE_SECONDS:
+        raise UsageError(f"a {name} is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
+    return None if seconds is None else round(seconds * 1000)
 
 
 def encode_request(prompt: Prompt, options: RunOptions) -> str:

@@ -6,22 +6,28 @@ fact.
 
 import asyncio
 import builtins
-import hashlib
 import json
-import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, Self, TypeVar, Unpack, cast
-from urllib.parse import urlsplit
+from typing import Any, Self, TypeVar, Unpack
 
 from toolspeak.durable.approvals import ApprovalResult, WaitingCall, answer, list_waiting
 from toolspeak.durable.cron import parse_cron
 from toolspeak.durable.event_feed import RunEvent, find_run, follow_run
 from toolspeak.durable.journal import Journal, JournalSession, OutcomeUnknown, RetryRefused
-from toolspeak.durable.records import build_filter, build_labels, encode_request, fold_facts, load_facts, retry_run
+from toolspeak.durable.records import (
+    MAX_DEADLINE_SECONDS,
+    StartOptions,
+    build_filter,
+    build_run,
+    find_fork,
+    fold_facts,
+    load_facts,
+    read_seconds,
+    retry_run,
+)
 from toolspeak.durable.rows import (
-    ID_CHARS,
     AgentStats,
     Lane,
     NewRun,
@@ -32,8 +38,6 @@ from toolspeak.durable.rows import (
     WaitRow,
     WorkerRow,
     build_stats,
-    make_run_id,
-    name_shared_lane,
     read_shared_lane,
 )
 from toolspeak.durable.sqlite import SqliteJournal
@@ -42,14 +46,12 @@ from toolspeak.durable.writer import Writer
 from toolspeak.run import portal
 from toolspeak.run.output import Output
 from toolspeak.run.run import build_outcome, find_output
-from toolspeak.run.runnable import BaseAgent, Prompt, RunOptions
+from toolspeak.run.runnable import BaseAgent, Prompt
 from toolspeak.tools.context import check_signal_name
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.events import Allow, Fact
-from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
-from toolspeak.values.validation import nearest
 
 SQLITE_PREFIX = "sqlite:///"
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
@@ -184,8 +186,29 @@ class RunHandle:
         Raises:
             RetryRefused: The run has not ended, was answered, or would end at once in the same way.
         """
-        deadline_ms = _read_seconds("deadline", deadline)
+        deadline_ms = read_seconds("deadline", deadline)
         await self._runs.write(lambda session: retry_run(session, find_run(session, self.id), deadline_ms))
+
+    async def fork(
+        self, prompt: Prompt = None, *, turns: int | None = None, **options: Unpack[StartOptions]
+    ) -> "RunHandle":
+        """Start another run of the same agent with the first turns of this one, which stays as it is.
+
+        Args:
+            prompt: What is said next; None to ask the model again.
+            turns: How many turns are kept, with the results of their calls; None for all that are complete.
+            **options: How the new run is started; see `StartOptions`. Its data is that of this run unless it is given.
+
+        Raises:
+            UsageError: This run has fewer turns, or was answered there and nothing is said next.
+        """
+
+        def find(session: JournalSession) -> tuple[str, StartOptions]:
+            run = find_run(session, self.id)
+            return run.agent, find_fork(run, load_facts(session, run), turns, is_asked=prompt is not None)
+
+        agent, kept = await self._runs.read(find)
+        return await self._runs.start(agent, prompt, **(kept | options))
 
     async def outcome(self, output: Any = None, *, timeout: float | None = None) -> Outcome[Any]:
         """Wait until the run has ended, and return its outcome. A paused run is waited for.
@@ -271,20 +294,18 @@ class RunHandle:
         """Go on with a run that ended without an answer; see `retry`."""
         portal.call(self.retry(deadline=deadline))
 
+    def fork_sync(
+        self, prompt: Prompt = None, *, turns: int | None = None, **options: Unpack[StartOptions]
+    ) -> "RunHandle":
+        """Start another run with the first turns of this one; see `fork`."""
+        return portal.call(self.fork(prompt, turns=turns, **options))
+
     def outcome_sync(self, output: Any = None, *, timeout: float | None = None) -> Outcome[Any]:
         """Wait until the run has ended, and return its outcome; see `outcome`."""
         return portal.call(self.outcome(output, timeout=timeout))
 
 
 T = TypeVar("T")
-
-MAX_PRIORITY = 2**31 - 1
-"""The highest priority of a run, and the lowest one below zero: what every database stores."""
-
-MAX_DEADLINE_SECONDS = 10_000_000_000
-"""The latest deadline of a run, in seconds from its start."""
-
-MAX_CONCURRENCY = 1_000_000
 
 MAX_STATS_RUNS = 100_000
 """Of how many runs `stats` tells at most: the latest."""
@@ -294,82 +315,6 @@ PRUNE_LIMIT = 500
 
 MAX_CATCH_UP = 1000
 """How many missed times of a schedule are made up for at most."""
-
-
-class StartOptions(RunOptions, total=False):
-    """How a run is started, besides what is asked.
-
-    `messages`, `tool_choice`, `limits`, `compacted` and `data` are those of `RunOptions`. `data` is stored: `deps=`
-    functions find it in `RunRow.data`, tools and rules in `Context.data`, and `Runs.list` filters by it.
-
-    Attributes:
-        key: A name for this request. A second start with the same key gives the run of the first; if that ended with an
-            error, it goes on, as by `RunHandle.retry`.
-        priority: Runs with a higher one are driven first.
-        lane: The lane whose limits hold for the run.
-        concurrency: How many runs with this `lane` and this limit go on at once. Such a lane need not be defined.
-        delay: Seconds from now before which the run does not begin.
-        deadline: Seconds from now after which the run is ended, whoever drives it then.
-        chat: The conversation that the run goes on with; its runs happen one after the other.
-        webhook: The address to which the end of the run is sent.
-    """
-
-    key: str
-    priority: int
-    lane: str
-    concurrency: int | None
-    delay: float
-    deadline: float | None
-    chat: str
-    webhook: str
-
-
-_START_NAMES = StartOptions.__annotations__.keys() - RunOptions.__annotations__.keys()
-
-
-def _build_run(agent: str, prompt: Prompt, options: StartOptions) -> NewRun:
-    """Return the run that is to be stored. Raises `UsageError` if an argument cannot be used or stored."""
-    key, lane, chat = options.get("key", ""), options.get("lane", ""), options.get("chat", "")
-    priority, deadline, delay = options.get("priority", 0), options.get("deadline"), options.get("delay", 0.0)
-    concurrency, webhook = options.get("concurrency"), options.get("webhook", "")
-    if not isinstance(cast("object", prompt), str | Message | None):
-        raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
-    if abs(priority) > MAX_PRIORITY:
-        raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
-    if concurrency is not None:
-        if not lane or not 1 <= concurrency <= MAX_CONCURRENCY:
-            raise UsageError("concurrency= is a number from 1 on, and needs lane=, the name that the runs share")
-        lane = name_shared_lane(lane, concurrency)
-    if webhook and not (urlsplit(webhook).scheme in ("https", "http") and urlsplit(webhook).hostname):
-        raise UsageError("webhook= is the address to which the end of a run is sent: https://HOST/PATH")
-    known = StartOptions.__annotations__
-    for name in options.keys() - {*known, "output"}:  # `encode_request` says where the type of the answer is
-        likely = nearest(name, known, likeness=0.7)
-        meant = f"did you mean {likely}?" if likely else f"there are {', '.join(known)}"
-        raise UsageError(f"there is no option {name!r}; {meant}")
-    stored = {name: value for name, value in options.items() if name not in _START_NAMES}
-    request = encode_request(prompt, cast("RunOptions", stored))
-    return NewRun(
-        run_id=make_run_id(f"key {key}") if key else secrets.token_hex(ID_CHARS // 2),
-        agent=agent,
-        request=request,
-        request_digest=hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest(),
-        key=key,
-        priority=priority,
-        lane=lane,
-        chat=chat,
-        deadline_ms=_read_seconds("deadline", deadline),
-        delay_ms=_read_seconds("delay", delay) or 0,
-        labels=build_labels(options.get("data")),
-        webhook=webhook,
-    )
-
-
-def _read_seconds(name: str, seconds: float | None) -> int | None:
-    """Return seconds from now in milliseconds."""
-    if seconds is not None and not 0 <= seconds <= MAX_DEADLINE_SECONDS:
-        raise UsageError(f"a {name} is a number of seconds from now, {MAX_DEADLINE_SECONDS} at most")
-    return None if seconds is None else round(seconds * 1000)
 
 
 def _start(session: JournalSession, new: NewRun) -> Started:
@@ -485,7 +430,7 @@ class Runs:
             UsageError: An argument cannot be used or stored.
             OutcomeUnknown: The database was lost while it stored a run with a key. Start it again with the same key.
         """
-        new = _build_run(agent, prompt, options)
+        new = build_run(agent, prompt, options)
         try:
             started = await self.write(lambda session: _start(session, new))
         except OutcomeUnknown:
@@ -534,7 +479,7 @@ class Runs:
             parse_cron(cron, timezone)
         if options.get("key"):
             raise UsageError("key= names one run; a schedule gives each of its runs a key of its own")
-        run = _build_run(agent, prompt, options)
+        run = build_run(agent, prompt, options)
         new = Schedule(name=name, run=run, cron=cron, zone=timezone, seconds=every, catch_up=catch_up)
         await self.write(lambda session: session.check_lane(run.lane, needs_room=False))
         return await self.write(lambda session: session.set_schedule(new))

@@ -60,12 +60,12 @@ class ToolLabels:
 
 def read_labels(headers: Mapping[str, str]) -> ToolLabels | None:
     """Return what a client says of its tools; None if it names none whose results are foreign."""
-    named = [
-        frozenset(filter(None, map(str.strip, headers.get(name, "").split(","))))
-        for name in (FOREIGN_HEADER, OWN_HEADER, FREE_HEADER)
-    ]
-    foreign, own, free = named
+    foreign, own, free = (_read_names(headers.get(name, "")) for name in (FOREIGN_HEADER, OWN_HEADER, FREE_HEADER))
     return ToolLabels(foreign=foreign, own=own, free=free) if foreign else None
+
+
+def _read_names(text: str) -> frozenset[str]:
+    return frozenset(name for each in text.split(",") if (name := each.strip()))
 
 
 def find_answer_doubts(

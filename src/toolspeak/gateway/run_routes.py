@@ -6,6 +6,7 @@
     POST /runs/{id}/approve     answer whether a call may run
     POST /runs/{id}/cancel      end a run early
     POST /runs/{id}/retry       go on with a run that ended without an answer
+    POST /runs/{id}/fork        start another run with its first turns
     GET  /runs/{id}/events      its events, live, as server-sent events
     POST /signals/{name}        send a signal to the calls that wait for it
     GET  /metrics               the figures of the store, in the text format of Prometheus, and those of the gateway
@@ -40,7 +41,7 @@ from toolspeak.durable import (
 )
 from toolspeak.durable.descriptions import describe_run, describe_wait, describe_waiting, render_metrics
 from toolspeak.durable.event_feed import Position
-from toolspeak.durable.runs import MAX_PRIORITY
+from toolspeak.durable.records import MAX_PRIORITY
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
 from toolspeak.gateway.responses import log, run_while_connected
 from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guarded_route
@@ -83,6 +84,7 @@ def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
         ("/runs/{id}/approve", "POST", handlers.approve),
         ("/runs/{id}/cancel", "POST", handlers.cancel),
         ("/runs/{id}/retry", "POST", handlers.retry),
+        ("/runs/{id}/fork", "POST", handlers.fork),
         ("/runs/{id}/events", "GET", handlers.events),
         ("/signals/{name:path}", "POST", handlers.signal),
         ("/metrics", "GET", handlers.metrics),
@@ -230,6 +232,13 @@ class _RunHandlers:
         run = self._find(request)
         await run.retry(deadline=fields.number("deadline", maximum=MAX_DEADLINE_SECONDS))
         return JsonResponse(describe_run(await run.row()))
+
+    async def fork(self, request: Request, request_id: str) -> Response:
+        """Start another run with the first `turns` of this one and a `prompt`."""
+        fields = await read_body(request, lambda body: _read_fields(body, ("prompt", "turns")))
+        prompt, turns = fields.optional_text("prompt") or None, fields.integer("turns", minimum=0)
+        run = await self._find(request).fork(prompt, turns=turns)
+        return JsonResponse(describe_run(await run.row()), status_code=201)
 
     async def events(self, request: Request, request_id: str) -> Response:
         """Send the events after `Last-Event-ID` or, where no header can be set, after `after` in the query.

@@ -6,16 +6,18 @@ asked before the call starts, when its references are resolved, and once: what w
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from toolspeak.loop.provenance import Exposure, Sources, name_parameter, shorten_value, write_value
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallState, State
 from toolspeak.values.events import Doubt
-from toolspeak.values.mentions import Mentions
 from toolspeak.values.messages import Concat, Ref, ToolResult
 from toolspeak.values.origin import Origin
 from toolspeak.values.spec import Schema, ToolSpec, list_decisive, resolve_reference
+
+if TYPE_CHECKING:
+    from toolspeak.values.mentions import Mentions
 
 MIN_PART_CHARS = 3
 """The fewest characters of a reference in a text that is put together: a text can be spelled from single letters."""
@@ -68,7 +70,8 @@ def _check_call(state: State, arguments: dict[str, Any], spec: ToolSpec, names: 
     if not is_exposed and not find_references({name: arguments[name] for name in names if name in arguments}):
         return
     messages = (*state.background, *state.history[: turn.history_start])
-    sources, system = state.sources, None if state.speaker is None else state.speaker.system
+    sources = state.sources = state.sources or Sources()
+    system = None if state.speaker is None else state.speaker.system
     sources.follow(messages, state.all_specs, system, exposed=run is not None and run.exposed)
     check = _CallCheck(state, spec, sources, least, is_exposed=is_exposed)
     for name in names:
@@ -190,7 +193,7 @@ class _CallCheck:
         # An own result may repeat what its call was given.
         return max([self._find_exposure(Ref(call=call_id)) for call_id in entry.depends_on], default=Exposure.NONE)
 
-    def _find_unexplained(self, ref: Ref) -> Mentions | None:
+    def _find_unexplained(self, ref: Ref) -> "Mentions | None":
         """Return what the call of a reference was given that nothing explains."""
         entry = self._state.turn.calls.get(ref.call)
         if not self._is_exposed or entry is None or entry.call is None:

@@ -26,8 +26,7 @@ Texts are compared by `values/mentions.py`. They are indexed with the first call
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from hashlib import sha256
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
@@ -40,7 +39,6 @@ from toolspeak.values.events import (
     RunStarted,
     join_ids,
 )
-from toolspeak.values.mentions import Mentions
 from toolspeak.values.messages import (
     AllowedValue,
     Call,
@@ -55,6 +53,9 @@ from toolspeak.values.messages import (
 )
 from toolspeak.values.origin import Origin, split_spans
 from toolspeak.values.spec import ResultOwner, ToolSpec
+
+if TYPE_CHECKING:
+    from toolspeak.values.mentions import Mentions
 
 
 class Exposure(IntEnum):
@@ -158,11 +159,18 @@ def name_parameter(place: str) -> str:
 # What explains values
 
 
+def make_index(*texts: str) -> "Mentions":
+    """Return an index of texts."""
+    from toolspeak.values.mentions import Mentions  # imported with the first value that has to be explained
+
+    return Mentions(texts)
+
+
 class Echo(NamedTuple):
     """An own result of a call with arguments that nothing explains: it explains what is not one of these."""
 
-    result: Mentions
-    arguments: Mentions
+    result: "Mentions"
+    arguments: "Mentions"
 
 
 class Sources:
@@ -175,12 +183,12 @@ class Sources:
         self._messages: list[Message] = []
         self._specs: dict[int, ToolSpec] = {}
         self._prompts: set[str] = set()
-        self._explaining = Mentions()
+        self._explaining = make_index()
         self._echoes: list[Echo] = []
         self._exposure = Exposure.NONE
         self._calls: dict[str, tuple[str, Mentions | None, bool]] = {}  # the tool, what is unexplained, has references
         self._allowed: set[tuple[str, str, str]] = set()
-        self._foreign = Mentions()
+        self._foreign = make_index()
         self._foreign_texts: list[tuple[str, str, str]] = []  # the tool, the call and the text
         self._foreign_count = 0  # of those that are indexed
 
@@ -237,15 +245,12 @@ class Sources:
         unexplained = self.find_unexplained(arguments) if self._exposure else None
         self._calls[part.call.id] = (part.call.name, unexplained, bool(find_references(arguments)))
 
-    def find_unexplained(self, arguments: dict[str, Any]) -> Mentions | None:
+    def find_unexplained(self, arguments: dict[str, Any]) -> "Mentions | None":
         """Return the texts and numbers in arguments that nothing explains; None if there are none."""
         left = [each for each in list_leaves(arguments) if not self.explains(each)]
         if not left:
             return None
-        unexplained = Mentions()
-        for each in left:
-            unexplained.add(each if isinstance(each, str) else json.dumps(each))
-        return unexplained
+        return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
 
     def _add_result(self, part: Result) -> None:
         self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
@@ -261,9 +266,7 @@ class Sources:
                 if own is not Origin.OWN_RESULT or (arguments is None and not refers):
                     self._add_text(text, own, tool, part.call_id)
                 elif arguments is not None and not refers and not part.is_error:
-                    result = Mentions()
-                    result.add(text)
-                    self._echoes.append(Echo(result, arguments))
+                    self._echoes.append(Echo(make_index(text), arguments))
 
     def explains(self, value: Any) -> bool:
         """Whether a text or a number stands where it may."""
@@ -291,6 +294,8 @@ def shorten_value(value: Any) -> Any:
     """Return a value as a doubt keeps it: of a long text the beginning, its length and its digest."""
     if not isinstance(value, str) or len(value) <= MAX_VALUE_CHARS:
         return value
+    from hashlib import sha256  # imported with the first long value
+
     digest = sha256(value.encode(errors="surrogatepass")).hexdigest()[:16]
     return f"{value[:MAX_VALUE_CHARS]}… ({len(value):,} characters, {digest})"
 

@@ -158,7 +158,7 @@ class State:
         base_model: The name of the model that was asked last, but for those that were asked since it was lost.
         exposure: What the first `exposure_end` messages show that neither the user nor the program wrote.
         background: The messages of the run around this one. What explains values there, explains them here.
-        sources: The texts of the conversation, by what they explain; a memo.
+        sources: The texts of the conversation, by what they explain, once a value had to be explained; a memo.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -192,7 +192,7 @@ class State:
     exposure: Exposure = field(default=Exposure.NONE, compare=False)
     exposure_end: int = field(default=0, compare=False)
     background: tuple[Message, ...] = ()
-    sources: Sources = field(default_factory=Sources, compare=False)
+    sources: Sources | None = field(default=None, compare=False)
 
     @property
     def run_id(self) -> str:

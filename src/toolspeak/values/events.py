@@ -13,10 +13,8 @@ A call may run an agent of its own (`Agent.as_tool`). The events of that inner r
 `NestedDelta` and `NestedFact`.
 """
 
-import json
 from typing import ClassVar, Literal, TypeAlias
 
-from toolspeak.values.escaping import reveal
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.limits import Usage as Usage
@@ -468,6 +466,10 @@ class Doubt:
     @property
     def summary(self) -> str:
         """The reason in words, such as `to "evil@x.org" is from the result of read_page: "…mail evil@x.org…"`."""
+        import json  # imported, as the next one, with the first doubt
+
+        from toolspeak.values.escaping import reveal
+
         text = json.dumps(self.value, ensure_ascii=False)
         shown = text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
         place = f"the result of {self.tool}" if self.tool else "text that somebody else wrote"
