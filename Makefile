@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz audit clean
+.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -26,6 +26,10 @@ demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weath
 chat: setup ## talk to the embedded model, which has the tools of the demo
 	$(BIN)/toolspeak pull
 	$(BIN)/toolspeak chat --tools examples/weather_calculator.py
+
+chat-page: setup ## the same in the browser
+	$(BIN)/toolspeak pull
+	$(BIN)/toolspeak page --chat --tools examples/weather_calculator.py
 
 test: setup ## run the tests, without those that take long
 	$(BIN)/python -m pytest -m 'not slow and not browser'

@@ -97,7 +97,7 @@ TIMES = [0, 0.05, 0.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.75, 1.8, 1.9, 2.4, 3
 
 def record(path: Path, script: Sequence[Line], prompt: str, name: str = "qwen-coder-1.5b") -> None:
     """Write a run as `toolspeak run --record` does, with times that look like those of a small model."""
-    model = ScriptedModel(script, dialect="python", name=name, price=2e-7)
+    model = ScriptedModel(script, dialect="python", name=name, price=2e-7, on_tool_error="tell")
     facts: Sequence[Fact] = Agent(model, tools=[search_trips, get_weather, remember]).run(prompt).facts
     with path.open("w") as file:
         for number, fact in enumerate(facts):

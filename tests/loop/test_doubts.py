@@ -1,7 +1,5 @@
 """Whose words the values of a call are: from facts alone, and the same for every way to the same conversation."""
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +11,7 @@ from toolspeak.values.events import (
     ApprovalNeeded,
     CallReady,
     Fact,
+    Provenance,
     RunStarted,
     ToolFinished,
     ToolStarted,
@@ -44,9 +43,9 @@ def answer(turn: int, tool: str, words: list[str]) -> list[Fact]:
     return [*say(turn, call), ToolStarted(call_id=call.id), ToolFinished(result=result)]
 
 
-def start(said: list[str], **options: Any) -> RunStarted:
+def start(said: list[str], provenance: Provenance = "ask") -> RunStarted:
     messages = (user(" ".join(["Write to", *said])),)
-    return RunStarted(run_id="r", model="m", dialect="native", messages=messages, **{"provenance": "ask", **options})
+    return RunStarted(run_id="r", model="m", dialect="native", messages=messages, provenance=provenance)
 
 
 def fold_all(facts: list[Fact]) -> State:
@@ -81,9 +80,9 @@ def test_a_call_runs_unasked_only_if_its_values_are_explained_or_nothing_foreign
     places = [f"c{turn}" for turn, (name, words) in enumerate(shown, 1) if name != "own" and value in words]
     assert (doubt.parameter, doubt.value) == ("x", value)
     assert doubt.result_id in (places or [""])
-    refused = decide(fold_all([start(said, provenance="refuse"), *facts[1:]]))
+    refused = decide(fold_all([start(said, "refuse"), *facts[1:]]))
     assert isinstance(refused[0], RefuseCalls)
-    assert decide(fold_all([start(said, provenance="off"), *facts[1:]])) == (RunTools(calls=(call,)),)
+    assert decide(fold_all([start(said, "off"), *facts[1:]])) == (RunTools(calls=(call,)),)
     # An answer counts for this call, and with `remember` for the next one of the same tool.
     facts += [ApprovalNeeded(call=call, doubts=(doubt,)), ApprovalGiven(call_id="last", approved=True, remember=True)]
     assert decide(fold_all(facts)) == (RunTools(calls=(call,)),)

@@ -128,6 +128,18 @@ def test_a_file_holds_the_whole_run_as_text(tmp_path: Path) -> None:
     assert not re.search(r"(?:src|href)=\"(?!data:)", content)
 
 
+def test_the_answer_and_the_lanes_stand_first(tmp_path: Path) -> None:
+    document = RunDocument()
+    for timed in RecordReader(record_run(tmp_path / "run.jsonl")).read():
+        document.add(timed.fact, timed.at)
+    read = TextReader(export_run(document))
+    assert read.text.index("There is no station in Atlantis.") < read.text.index("Turn 1")
+    kinds = [attributes.get("class") for tag, attributes in read.tags if tag == "path"]
+    assert kinds == ["lane lane-model", "lane lane-tool", "lane-fault", "lane lane-tool"]
+    assert "1 error" in read.text
+    assert "412 in / 61 out tokens" in read.text
+
+
 def test_a_repaired_call_is_marked_where_it_was_repaired() -> None:
     broken = '<tool_call>\n{\'name\': "convert", "arguments": {"celsius": 21,}}\n</tool_call>'
     run = Agent(ScriptedModel([says(broken), says("69.8 °F.")], dialect="json"), tools=[convert]).run("21 °C in °F?")

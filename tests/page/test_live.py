@@ -114,11 +114,11 @@ def test_a_reason_that_is_being_written_is_kept_when_the_row_is_drawn_again(stor
             page.goto(f"{hosted.url}/#run=store/{run.id}")
         reason = page.get_by_label("Why the call is refused")
         reason.fill("not today", timeout=WAIT_MILLISECONDS)
-        expect(page.locator(".details")).to_contain_text("Loading…")
+        expect(page.locator(".approval .details")).to_contain_text("Loading…")
         for route in held:
             route.continue_()
         page.unroute("**/rows/*")
-        expect(page.locator(".details .part-json")).to_contain_text("Ada")  # so the row was drawn again
+        expect(page.locator(".approval .part-json")).to_contain_text("Ada")  # so it was drawn again
         expect(reason).to_have_value("not today")
         expect(reason).to_be_focused()
         page.get_by_role("button", name="Refuse").click()

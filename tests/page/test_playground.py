@@ -275,6 +275,50 @@ def test_messages_and_answers_can_be_edited_and_talked_on(lab: Lab) -> None:
     assert "middle of a turn" in busy["error"]
 
 
+def test_calls_of_an_answer_are_edited_added_and_removed(lab: Lab) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    turn = lab.find_row(first, "turn", turn=1)
+    edit = lab.get(f"/api/runs/playground/{first}/rows/{turn['i']}/edit")
+    [call] = edit["calls"]
+    assert (edit["what"], call["name"], json.loads(call["arguments"])) == ("answer", "get_weather", {"city": "Paris"})
+    assert [words for _, words in edit["points"]] == ["the model is asked", "the model has answered"]
+    path = f"/api/runs/playground/{first}/go-on"
+    edited = [
+        {"name": "get_weather", "arguments": '{"city": "Oslo", "days": 2}'},
+        {"name": "convert", "arguments": '{"celsius": 100}'},
+    ]
+    for dialect in ("native", "json", "python"):
+        setup = {"model": "caller", "dialect": dialect}
+        run = lab.post(path, {"row": turn["i"], "text": "Both.", "calls": edited, "setup": setup})["id"]
+        lab.wait(run)
+        rows = [row for row in lab.wait(run)["rows"] if row["kind"] == "call"]
+        assert [row["name"] for row in rows] == ["get_weather", "convert"], dialect
+        assert rows[1]["result"] == "212.0", dialect
+    none = lab.post(path, {"row": turn["i"], "text": "I know it.", "calls": [], "setup": {"model": "caller"}})["id"]
+    assert [row["kind"] for row in lab.wait(none)["rows"]] == ["message", "note", "turn", "end"]
+    for arguments, words in (("{", "are not JSON"), ("[1]", "not a JSON object")):
+        body = {"row": turn["i"], "text": "", "calls": [{"name": "convert", "arguments": arguments}]}
+        refused = lab.post(path, {**body, "setup": {"model": "caller"}}, 422)
+        assert words in refused["error"]
+
+
+def test_a_run_knows_the_run_that_it_goes_on_from_when_it_is_read_again(lab: Lab, tmp_path: Path) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    path = f"/api/runs/playground/{first}/go-on"
+    fork = lab.post(path, {"fact": 2, "setup": {"model": "caller"}})["id"]
+    origin = {"source": "playground", "id": first, "title": "How is Paris?", "is_fork": True}
+    assert lab.wait(fork)["origin"] == origin
+    note = lab.find_row(fork, "note")
+    assert note["text"] == "From here on the run is its own; what is above was taken over"
+    further = lab.post(path, {"prompt": "And now?", "setup": {"model": "caller"}})["id"]
+    assert lab.wait(further)["origin"] == {**origin, "is_fork": False}
+    assert lab.wait(first)["origin"] is None
+    with hosted_page(Playground(lab.folder, ["caller"], lambda _: ScriptedModel([]), Toolbox([]))) as page:
+        assert json.loads(page.ask(f"/api/runs/playground/{fork}").body)["origin"] == origin
+
+
 def test_a_saved_test_passes_and_notices_a_change(lab: Lab, tmp_path: Path) -> None:
     for model, dialect in (("caller", "native"), ("caller", "python"), ("talker", "json")):
         run = lab.start(model, 'Say "hi" to Paris\n', dialect=dialect, system="Be brief.", tools=["get_weather"])
@@ -324,7 +368,7 @@ def test_runs_end_with_the_page(tmp_path: Path) -> None:
 def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
     (tmp_path / "sky.py").write_text('def look(place: str) -> str:\n    "Look at the sky."\n    return place\n')
     model = "http://user:hunter22@127.0.0.1:9/v1#small"
-    options = ["--tools", "sky.py", "--model", model, "--keep", "kept", "--no-open"]
+    options = ["--chat", "--tools", "sky.py", "--model", model, "--keep", "kept", "--no-open"]
     environ = {**os.environ, "TOOLSPEAK_CONFIG_FOLDER": str(tmp_path / "config")}
     command = [sys.executable, "-m", "toolspeak.cli", "page", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=environ, text=True) as process:
@@ -338,6 +382,7 @@ def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
         answer = page.ask("/api/playground", headers={**host, "cookie": opened.headers["set-cookie"].partition(";")[0]})
         process.send_signal(signal.SIGINT)
         process.wait(WAIT_SECONDS)
+    assert b"url=/#chat" in opened.body
     choice = json.loads(answer.body)
     assert choice["models"] == ["http://…@127.0.0.1:9/v1#small", "local"]
     assert [tool["name"] for tool in choice["tools"]] == ["look"]
@@ -396,12 +441,12 @@ def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab,
         expect(page.locator(".state")).to_have_text("Running")
         model.gate.set()
         expect(page.locator(".state")).to_have_text("Answered")
-        expect(page.locator(".details .block").first).to_have_text("Once upon a time there was a tool.")
+        expect(page.locator(".answer .markdown")).to_have_text("Once upon a time there was a tool.")
         page.get_by_role("button", name="Say something next…").click()
-        page.get_by_role("dialog").get_by_role("textbox").fill("Another one.")
-        page.get_by_role("button", name="Go on", exact=True).click()
-        expect(page.locator("h1")).to_have_text("Another one.")
-        expect(page.locator(".row-message")).to_have_count(3)
+        page.get_by_label("What you say next").fill("Another one.")
+        page.keyboard.press("Enter")
+        expect(page.locator(".chat-message.chat-user").last).to_have_text("Another one.")
+        expect(page.locator("article.chat-message")).to_have_count(4)
         assert all(url.startswith(hosted.url) for url in tab.requests)
         assert hosted.policy_reports == []
 
@@ -431,8 +476,8 @@ def test_how_far_a_call_is_is_seen_while_it_runs(tab: BrowserTab, tmp_path: Path
 def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result(lab: Lab, tab: BrowserTab) -> None:
     weather = lab.get("/api/runs")["sources"][0]["runs"][0]["id"]
     page = open_page(tab, lab.page, f"run=files/{weather}&fact=2")
-    page.locator(".is-active").get_by_role("button", name="Go on from here…").click()
-    page.get_by_label("After fact").select_option("2")
+    page.locator(".pane").get_by_role("button", name="Go on from here…").click()
+    page.get_by_label("Go on after").select_option("the call begins")
     page.get_by_label("Model", exact=True).select_option("talker")
     page.get_by_role("button", name="Go on", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
@@ -440,7 +485,7 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     expect(page.locator(".run-facts")).to_contain_text("talker")
 
     page.goto(f"{lab.page.url}/#run=files/{weather}&fact=2")
-    page.locator(".is-active").get_by_role("button", name="Edit and go on…").click()
+    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
     page.get_by_role("button", name="Go on", exact=True).click()
@@ -457,6 +502,55 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
 
 
 @pytest.mark.browser
+def test_calls_are_edited_in_the_page_and_the_new_run_leads_back(lab: Lab, tab: BrowserTab) -> None:
+    first = lab.start("caller", "How is Paris?")
+    lab.wait(first)
+    turn = lab.find_row(first, "turn", turn=1)
+    page = open_page(tab, lab.page, f"run=playground/{first}&fact={turn['facts'][0]}")
+    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Arguments, as JSON").fill('{"city": "Oslo"}')
+    dialog.get_by_role("button", name="Add a call").click()
+    dialog.get_by_label("Tool", exact=True).nth(1).select_option("convert")
+    dialog.get_by_label("Arguments, as JSON").nth(1).fill('{"celsius": 100}')
+    dialog.get_by_role("button", name="Add a call").click()
+    dialog.get_by_role("button", name="Remove").nth(2).click()
+    dialog.get_by_role("button", name="Go on", exact=True).click()
+    expect(page.locator(".row-end")).to_contain_text("Answered")
+    expect(page.locator(".row-call .row-label")).to_have_text(["get_weather", "convert"])
+    expect(page.locator(".row-call").first).to_contain_text("Oslo")
+    page.locator(".origin").get_by_role("link", name="How is Paris?").click()
+    expect(page.locator(".origin")).to_have_count(0)
+    expect(page.locator(".row-call")).to_have_count(1)
+
+
+@pytest.mark.browser
+def test_while_the_model_works_the_page_says_so_and_its_clock_goes(tab: BrowserTab, tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    class SilentModel(StoryModel):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            await asyncio.to_thread(gate.wait, WAIT_SECONDS)
+            yield [Answer(parts=(Text(text="Done."),), finish="stop", usage=None)]
+
+    with hosted_page(Playground(tmp_path, ["teller"], lambda _: SilentModel(), Toolbox([]))) as hosted:
+        page = open_page(tab, hosted, "play")
+        page.get_by_label("Prompt", exact=True).fill("Think.")
+        page.get_by_role("button", name="Ask").click()
+        row = page.locator(".row-turn")
+        expect(row.locator(".row-text")).to_have_text("The model is working…")
+        row.click()
+        expect(page.locator(".pane")).to_contain_text("The model is working; nothing has arrived yet.")
+        clock = page.locator(".run-clock")
+        earlier = clock.inner_text()
+        expect(clock).not_to_have_text(earlier)
+        expect(row.locator(".row-meta")).to_contain_text("s")
+        gate.set()
+        expect(page.locator(".state")).to_have_text("Answered")
+        expect(page.locator(".answer .markdown")).to_have_text("Done.")
+
+
+@pytest.mark.browser
 def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: BrowserTab) -> None:
     tab.page.set_viewport_size({"width": 1280, "height": 2000})  # all rows are in sight, and so in the document
     page = open_page(tab, lab.page, "play")
@@ -470,7 +564,9 @@ def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: Brow
         column = columns.nth(place)
         expect(column.locator(".row-end")).to_contain_text("Answered")
         expect(column.locator(".run-facts")).to_contain_text(dialect)
+        column.locator(".row-turn").first.click()
         expect(column.locator(".marked").first).to_contain_text(words)
+        column.get_by_role("button", name="Close the details").click()
     columns.nth(1).get_by_role("link", name="Open alone").click()
     expect(page.locator(".compare-column")).to_have_count(0)
     expect(page.locator(".run-facts")).to_contain_text("python")
@@ -483,7 +579,7 @@ def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserT
     expect(page.locator(".state")).to_have_text("Answered")
     page.get_by_role("button", name="Save…").click()
     page.get_by_label("Fields to leave out").fill("rocket")
-    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("A question of a suite", "go.jsonl")):
+    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("Eval case", "go.jsonl")):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Save: {title}").click()
         assert download.value.suggested_filename == name
@@ -505,6 +601,7 @@ def test_the_playground_has_no_serious_fault_of_accessibility(lab: Lab, tab: Bro
     page.get_by_label("Prompt", exact=True).fill("How is Paris?")
     page.get_by_role("button", name="Ask").click()
     expect(page.locator(".compare .state-good")).to_have_count(2)
+    page.locator(".compare .row-turn").first.click()
     expect(page.locator(".compare .go-on").first).to_be_visible()
     page.get_by_role("button", name="Edit and go on…").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -83,7 +83,7 @@ def test_a_dialect_that_was_chosen_is_kept_when_the_turn_is_folded_and_unfolded(
 def test_an_address_leads_to_a_fact(weather: Page, weather_page: HostedPage) -> None:
     weather.goto(f"{weather_page.url}/#fact=3")
     weather.reload()
-    expect(weather.locator(".is-active .part").first).to_be_visible()
+    expect(weather.locator(".pane .part").first).to_be_visible()
     expect(weather.locator(".is-active .row")).to_contain_text("get_weather")
     weather.keyboard.press("G")
     expect(weather.locator(".is-active .row-label")).to_have_text("Answered")
@@ -100,7 +100,7 @@ def test_a_run_is_read_with_the_keyboard_alone(weather: Page) -> None:
     weather.keyboard.press("s")
     expect(weather.locator(".shown-system")).to_be_visible()
     weather.keyboard.press("x")
-    expect(weather.locator(".details")).to_have_count(0)
+    expect(weather.locator(".pane")).not_to_be_visible()
     weather.keyboard.press("ArrowLeft")
     expect(weather.locator(".row-call")).to_have_count(0)
     weather.keyboard.press("ArrowRight")
@@ -141,10 +141,10 @@ def test_thirty_hostile_texts_are_drawn_as_text(tab: BrowserTab, hostile_page: H
     expect(page.locator(".row").first).to_be_visible()
     for number, text in enumerate(HOSTILE):
         page.goto(f"{hostile_page.url}/#fact={fact_of_call(number)}")
-        shown = page.locator(".is-active .details")
+        shown = page.locator(".pane .details")
         plain = max(re.findall(r"[ -~]+", text[:200]), key=len)[:40]
-        expect(shown.locator(".part-text")).to_contain_text(plain)
-        expect(page.locator(".is-active .part")).to_have_count(2)
+        expect(shown.locator(".part-log")).to_contain_text(plain)
+        expect(shown.locator(".part")).to_have_count(2)
         page.keyboard.press("x")
     assert page.evaluate("window.pwned") is None
     assert page.locator("script, style, iframe, base, form, object, template, math").count() <= 1  # our own module
@@ -161,20 +161,18 @@ def test_what_is_obeyed_or_hidden_is_shown_as_an_escape(tab: BrowserTab, hostile
     tab.page.context.clear_cookies()
     hostile_page.give_cookie(tab.page.context)
     tab.page.goto(f"{hostile_page.url}/#fact={fact_of_call(21)}")
-    expect(tab.page.locator(".is-active .part-json")).to_contain_text("\\u202etxt.exe\\u202c")
+    expect(tab.page.locator(".pane .part-json")).to_contain_text("\\u202etxt.exe\\u202c")
     expect(tab.page.locator("h1")).to_contain_text("\\u202etxt.exe")
 
 
 def test_a_text_of_a_million_characters_comes_in_pieces(tab: BrowserTab, hostile_page: HostedPage) -> None:
     hostile_page.give_cookie(tab.page.context)
     tab.page.goto(f"{hostile_page.url}/#fact={fact_of_call(29)}")
-    block = tab.page.locator(".is-active .part-text .block")
+    block = tab.page.locator(".pane .part-log .block")
     expect(block).to_be_visible()
     assert block.evaluate("element => element.textContent.length") == 20_000
     tab.page.get_by_role("button", name="Show more").last.click()
-    tab.page.wait_for_function(
-        "() => document.querySelector('.is-active .part-text .block').textContent.length === 220000"
-    )
+    tab.page.wait_for_function("() => document.querySelector('.pane .part-log .block').textContent.length === 220000")
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +219,7 @@ def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: Brows
     expect(page.locator(".row-end")).to_be_visible()
     page.goto(f"{long_page.url}/#fact={6 * 1000 + 3}")
     expect(page.locator(".is-active .row")).to_contain_text("read_page")
-    expect(page.locator(".is-active .part").first).to_be_visible()
+    expect(page.locator(".pane .part").first).to_be_visible()
     counts.append(page.evaluate(COUNT_NODES))
     assert max(counts) <= MAX_NODES
 
@@ -253,7 +251,7 @@ def test_an_address_leads_to_a_fact_far_behind(tab: BrowserTab, tmp_path: Path) 
         hosted.give_cookie(tab.page.context)
         tab.page.goto(f"{hosted.url}/#fact={6 * 150 + 3}")
         expect(tab.page.locator(".is-active .row")).to_contain_text("number=151")
-        expect(tab.page.locator(".is-active .part").first).to_be_visible()
+        expect(tab.page.locator(".pane .part").first).to_be_visible()
         assert len([url for url in tab.requests if "?after=" in url]) == 1
 
 
@@ -273,7 +271,6 @@ def test_every_width_and_scheme_is_accessible_and_fits(
     expect(page.locator(".note").first).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("j")
-    page.keyboard.press("Enter")
     expect(page.locator(".part-error")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(COUNT_NODES) <= MAX_NODES

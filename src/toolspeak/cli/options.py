@@ -656,9 +656,7 @@ class PageOptions:
 
     target: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FILE_OR_FOLDER]", help="A file that toolspeak run --record wrote, or a folder of such files."
-        ),
+        typer.Argument(metavar="[FILE_OR_FOLDER]", help="A file of toolspeak run --record, or a folder of such files."),
     ] = None
     store: Annotated[
         str | None,
@@ -700,6 +698,7 @@ class PageOptions:
             help="Keep the runs of the playground in this folder instead of the folder for your data.",
         ),
     ] = None
+    chat: Annotated[bool, typer.Option("--chat", help="Open a chat; your log keeps it, unless log = false.")] = False
     export: Annotated[
         Path | None,
         typer.Option(

@@ -48,7 +48,7 @@ def show_page(options: PageOptions) -> None:
 
         library = RunLibrary(sources)
         with suppress(KeyboardInterrupt):
-            run_page(page_app(library, access), library, listener)
+            run_page(page_app(library, access, start="#chat" if options.chat else ""), library, listener)
 
 
 def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSource]":
@@ -79,19 +79,22 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
 
         if log_path().exists():
             sources.append(LoggedRuns(log_path()))
-    if options.tools or options.models:
-        sources.append(build_playground(options.models, options.tools, options.keep))
+    if options.tools or options.models or options.chat:
+        sources.append(build_playground(options.models, options.tools, options.keep, is_logged=options.chat))
     return sources
 
 
-def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path | None) -> "Playground":
+def build_playground(
+    models: Sequence[str], targets: Sequence[str], folder: Path | None, *, is_logged: bool = False
+) -> "Playground":
     """Build the playground, which keeps its runs in a folder: without one, in the user's data folder.
 
-    The models of the settings and `local` are added to those given. Without targets, those of the settings count.
+    The models of the settings and `local` are added to those given. Without targets, those of the settings count. If
+    what is asked is logged, the settings can still say that there is no log.
     """
     from toolspeak.cli.agent_config import discover_configured, discover_targets
     from toolspeak.cli.trust import load_settings
-    from toolspeak.page.playground import Playground
+    from toolspeak.page.playground import Playground, RunLog
     from toolspeak.run.model_lookup import find_model
     from toolspeak.settings.files import data_folder
     from toolspeak.settings.values import hide_password
@@ -104,7 +107,8 @@ def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path
     def find(shown_name: str) -> "Model":
         return find_model(names[shown_name], configured=settings, keep_warm=True)
 
-    return Playground(folder or data_folder() / "playground", [*names], find, toolbox, targets or settings.tools)
+    log = RunLog(log_path()) if is_logged and settings.log else None
+    return Playground(folder or data_folder() / "playground", [*names], find, toolbox, targets or settings.tools, log)
 
 
 def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> None:

@@ -475,19 +475,20 @@ def page_command(options: PageOptions) -> None:
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
     this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
-    --model there is a playground: ask a model with these tools, and go on from any point of a run.
+    --model there is a playground: ask a model with these tools, and go on from any point of a run. With --chat the
+    page opens with a chat.
     """
-    has_playground = options.tools or options.models
+    has_playground = options.tools or options.models or options.chat
     if options.redact and options.export is None:
         raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
     if options.export is not None and (options.url or options.key_env or has_playground or options.keep):
         raise UsageError(
-            "--export writes the run of a file; --url, --key-env, --tools, --model and --keep are for the page"
+            "--export writes the run of a file; --url, --key-env, --tools, --model, --keep and --chat are for the page"
         )
     if options.key_env and options.url is None:
         raise UsageError("--key-env names the key of a gateway; give its address with --url")
     if options.keep is not None and not has_playground:
-        raise UsageError("--keep is for the runs of the playground; open it with --tools or --model")
+        raise UsageError("--keep is for the runs of the playground; open it with --tools or --model or --chat")
     with explain_missing("the page", "page"):
         from toolspeak.cli.page import show_page, write_export
 

@@ -2,15 +2,16 @@
 
     a source of runs ──► RunDocument ──► rows ──► the browser draws those in sight
                         facts, deltas     │
-                                          └──► details of a row, when it is unfolded
+                                          └──► details of a row, when it is chosen
 
 A run can have thousands of turns and megabytes of results, so the browser never gets it whole. Start with `rows.py`: it
 folds facts into an outline, a short row for each turn, call and note. `document.py` holds one run and tells those who
-watch it what has changed; `details.py` has what is behind a row; `library.py` has the open runs, and what a source must
-do. Sources: `record_files.py`, `sources.py` (log, store, gateway), `playground.py` (runs that the page starts;
-`continuation.py`: where one goes on). `export.py` and `saved_run.py` save a run, `redaction.py` removes keys before.
-`access.py` says who may use the page, `routes.py` has the routes, `app.py` puts them behind the access and serves them.
-`static/` is what the browser loads: HTML, CSS and ES modules, written here and served as they are.
+watch it what has changed; `details.py` has what is behind a row, `conversation.py` the answer and what a chat shows;
+`library.py` has the open runs, and what a source must do. Sources: `record_files.py`, `sources.py` (log, store,
+gateway), `playground.py` (runs that the page starts; `continuation.py`: where one goes on). `export.py` and
+`saved_run.py` save a run, `redaction.py` removes keys before. `access.py` says who may use the page, `routes.py` has
+the routes, `app.py` puts them behind the access and serves them. `static/` is what the browser loads: HTML, CSS and ES
+modules, written here and served as they are.
 
 The room may import all rooms but `cli`, `gateway` and `testing`. `app.py` and `record_files.py` must not import the
 dialects, the loop, pydantic or aiohttp: `toolspeak page` shows its address before those are needed.
@@ -20,6 +21,7 @@ To add
 - a place whose runs are shown: a class with the members of `RunSource`, and `find_sources` in `cli/page.py`;
 - what the page says of a fact: a row in `rows.py`, its look in `static/row.js` and `export.py`; what is behind it in
   `details.py` and `static/details.js`; how both look in `static/parts.css`;
+- something that counts as gone wrong: `find_faults` in `rows.py`;
 - a route: `routes.py`, or `further_routes` of `page_app`; a header of all answers: `HEADERS` in `access.py`;
 - a form of keys that must not be exported: `TOKENS` and `SECRET_ENDINGS` in `key_forms.py`;
 - something that can be edited before a run goes on: `describe_edit` and `go_on_from_edit` in `continuation.py`;

@@ -44,8 +44,8 @@ OTHER_SCRIPTS = frozenset({"app.js", "export.js", "types.js"})
 
 MAX_POLICY_REPORTS = 20
 
-OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>toolspeak</title>
-<p><a href="/">Open the page</a>
+OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={place}">
+<title>toolspeak</title><p><a href="{place}">Open the page</a>
 """
 """A page that leads to the next one: a browser sends no strict cookie along a redirect that another site (a terminal in
 a browser) has caused."""
@@ -53,15 +53,18 @@ a browser) has caused."""
 log = logging.getLogger("toolspeak.page")
 
 
-def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[Route] = ()) -> Starlette:
+def page_app(
+    library: RunLibrary, access: PageAccess, further_routes: Sequence[Route] = (), *, start: str = ""
+) -> Starlette:
     """Return the page as an ASGI app.
 
     Args:
         library: The runs.
         access: Who may use the page.
         further_routes: Routes of other parts of the page, which are behind the same checks.
+        start: The place of the page that is opened first, such as `#chat`.
     """
-    files = PageFiles(access)
+    files = PageFiles(access, f"/{start}")
     application = Starlette(
         routes=[
             Route("/open", files.open),
@@ -102,17 +105,18 @@ class PageFiles:
         policy_reports: The last things that the browser has refused to load or to run.
     """
 
-    def __init__(self, access: PageAccess) -> None:
+    def __init__(self, access: PageAccess, first_place: str = "/") -> None:
         self.policy_reports: list[str] = []
         self._access = access
+        self._opened = OPENED.format(place=first_place)
 
     async def open(self, request: Request) -> Response:
         """Exchange the token for the cookie."""
         if self._access.has_cookie(request):
-            return Response(OPENED, media_type="text/html")
+            return Response(self._opened, media_type="text/html")
         if not self._access.open(request.query_params.get("token", "")):
             raise AccessDenied("this address was used before, or is wrong; start `toolspeak page` again")
-        return Response(OPENED, media_type="text/html", headers={"set-cookie": self._access.cookie})
+        return Response(self._opened, media_type="text/html", headers={"set-cookie": self._access.cookie})
 
     async def index(self, request: Request) -> Response:
         """Return the page, and name its modules: a browser that must read one to know the next asks five times.

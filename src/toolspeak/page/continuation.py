@@ -5,8 +5,8 @@ was under way at that point has not happened in the new run: a message that was 
 without a result runs again.
 
 - After an edited message at the start of the run, nothing else of the run is kept.
-- After an edited answer of the model, the new run reads the edited text as if the model had just written it, so
-  reading, repair and approval are those of every run.
+- After an edited answer of the model, the new run reads the edited text and calls as if the model had just written
+  them, so reading, repair and approval are those of every run.
 - After an edited result, the turn of its call is kept whole. Calls that refer to the result run again.
 """
 
@@ -20,6 +20,7 @@ from toolspeak.loop import initial_state, reduce
 from toolspeak.loop.references import find_references
 from toolspeak.page.document import PageFact, RunDocument
 from toolspeak.page.rows import OutlineRow
+from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -38,8 +39,31 @@ from toolspeak.values.events import (
     WaitOver,
 )
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, Text, ToolResult, split_text
+from toolspeak.values.messages import Message, Raw, Text, ToolCall, ToolResult, split_text
 from toolspeak.values.origin import find_weakest
+
+POINTS = {
+    "run_started": "the beginning of the run",
+    "turn_started": "the model is asked",
+    "turn_ended": "the model has answered",
+    "call_started": "the call begins",
+    "call_ready": "the call is complete",
+    "call_quoted": "the call was found to be a quotation",
+    "approval_needed": "somebody is asked for approval",
+    "approval_given": "the approval",
+    "tool_started": "its function starts",
+    "tool_finished": "its result",
+    "run_ended": "the end",
+}
+"""What the facts are called after which a run can go on."""
+
+
+@frozen
+class EditedAnswer:
+    """What a model is taken to write: a text, and calls beside it, each with its arguments as JSON."""
+
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
 
 
 @frozen
@@ -52,27 +76,48 @@ class Continuation:
     """
 
     facts: tuple[PageFact, ...]
-    answer: str | None = None
+    answer: EditedAnswer | None = None
 
 
 def describe_edit(document: RunDocument, row: OutlineRow) -> dict[str, Any]:
-    """Return what can be edited of a row, as JSON data: `what` it is ("" for nothing), its `text`, and `is_error`."""
+    """Return what can be edited of a row, as JSON data.
+
+    `what` it is ("" for nothing), its `text`, whether that `is_error`, the `calls` of an answer that made them through
+    an API, and the `points` after which a run can go on: numbers of facts with words for them.
+    """
+    kinds = ((number, document.facts[number].fact) for number in row.facts)
+    own = [(number, fact.event if row.path and isinstance(fact, NestedFact) else fact) for number, fact in kinds]
+    points = [
+        [number, POINTS.get(fact.kind, fact.kind.replace("_", " "))]
+        for number, fact in own
+        if not isinstance(fact, NestedFact)
+    ]
+    return {"text": "", "is_error": False, **_describe_editable(document, row), "points": points}
+
+
+def _describe_editable(document: RunDocument, row: OutlineRow) -> dict[str, Any]:
     for number in [] if row.path else row.facts:
         match row.kind, document.facts[number].fact:
             case "message", RunStarted(messages=messages):
                 place: int = row.fields["place"]
-                return {"what": "message", "text": messages[place].text, "is_error": False}
+                return {"what": "message", "text": messages[place].text}
+            case "turn", TurnEnded(message=Message(raw=Raw(text=text))):
+                return {"what": "answer", "text": text}
             case "turn", TurnEnded(message=message):
-                text = message.text if message.raw is None else message.raw.text
-                return {"what": "answer", "text": text, "is_error": False}
+                calls = [{"name": call.name, "arguments": _format_arguments(call)} for call in message.calls]
+                return {"what": "answer", "text": message.text, "calls": calls}
             case "call", ToolFinished(result=ToolResult(error=str(error))):
                 return {"what": "result", "text": error, "is_error": True}
             case "call", ToolFinished(result=ToolResult(output=output)):
                 text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=2)
-                return {"what": "result", "text": text, "is_error": False}
+                return {"what": "result", "text": text}
             case _:
                 pass
-    return {"what": "", "text": "", "is_error": False}
+    return {"what": ""}
+
+
+def _format_arguments(call: ToolCall) -> str:
+    return json.dumps(codec.encode_argument(call.arguments), ensure_ascii=False, indent=2)
 
 
 def go_on_from_fact(document: RunDocument, number: int) -> Continuation:
@@ -91,11 +136,21 @@ def go_on_from_fact(document: RunDocument, number: int) -> Continuation:
     return _drop_unfinished(kept)
 
 
-def go_on_from_edit(document: RunDocument, row: OutlineRow, text: str, *, is_error: bool = False) -> Continuation:
+def go_on_from_edit(
+    document: RunDocument,
+    row: OutlineRow,
+    text: str,
+    *,
+    calls: Sequence[tuple[str, str]] = (),
+    is_error: bool = False,
+) -> Continuation:
     """Return what a run begins with that goes on from an edited message, answer or result.
 
+    `calls` are those of an edited answer, beside its text: the names of tools, with arguments as JSON.
+
     Raises:
-        UsageError: The row cannot be edited, or the text is no JSON where the result was JSON.
+        UsageError: The row cannot be edited, the text is no JSON where the result was JSON, or the arguments of a call
+            are no JSON object.
     """
     match describe_edit(document, row)["what"]:
         case "message":
@@ -105,11 +160,26 @@ def go_on_from_edit(document: RunDocument, row: OutlineRow, text: str, *, is_err
             messages = _edit_message(started.messages, row.fields["place"], text)
             return Continuation(facts=(PageFact(replace(started, messages=messages), at),))
         case "answer":
-            return replace(_drop_unfinished(document.facts[: row.facts[0]]), answer=text)
+            for number, (name, arguments) in enumerate(calls, 1):
+                _check_call(number, name, arguments)
+            answer = EditedAnswer(text=text, calls=tuple(calls))
+            return replace(_drop_unfinished(document.facts[: row.facts[0]]), answer=answer)
         case "result":
             return _edit_result(document.facts, row, text, is_error=is_error)
         case _:
             raise UsageError("this cannot be edited; go on from it, or edit a message, an answer or a result")
+
+
+def _check_call(number: int, name: str, arguments: str) -> None:
+    """Raise `UsageError` if an edited call has no name, or arguments that are no JSON object."""
+    if not name.strip():
+        raise UsageError(f"call {number} names no tool")
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the arguments of call {number}, {name}, are not JSON: {error}") from None
+    if not is_object:
+        raise UsageError(f"the arguments of call {number}, {name}, are not a JSON object, such as {{}}")
 
 
 def list_history(document: RunDocument, number: int) -> tuple[Message, ...]:

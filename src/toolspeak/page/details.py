@@ -89,7 +89,9 @@ MAX_FOUND_ROWS = 5000
 DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
 """Attachments that are drawn. All others are saved as files, or only named."""
 
-SectionType: TypeAlias = Literal["text", "thinking", "json", "error", "remark", "changes", "media", "raw", "figures"]
+SectionType: TypeAlias = Literal[
+    "text", "thinking", "json", "code", "log", "error", "remark", "changes", "media", "raw", "figures"
+]
 
 
 @frozen
@@ -172,13 +174,13 @@ def _describe_turn(document: RunDocument, row: OutlineRow, fact: TurnEnded) -> I
     else:
         yield from parts
         if fact.message.calls:
-            yield DetailSection(type="remark", text="Its calls came through the API of the endpoint, not as text.")
+            yield DetailSection(type="remark", text="The model made its calls through the API, not in its text.")
     usage = fact.usage
     figures = {
-        "Tokens read": usage.input_tokens,
+        "Input tokens": usage.input_tokens,
         "of them cached": usage.cached_tokens,
-        "Tokens written": usage.output_tokens,
-        "Ended with": fact.finish,
+        "Output tokens": usage.output_tokens,
+        "Finish reason": fact.finish,
     }
     shown = [[name, str(value)] for name, value in figures.items() if value]
     yield DetailSection(type="figures", data={"figures": shown})
@@ -187,25 +189,35 @@ def _describe_turn(document: RunDocument, row: OutlineRow, fact: TurnEnded) -> I
 def _describe_parts(message: Message) -> Iterator[DetailSection]:
     for part in message.parts:
         if not isinstance(part, Call) or message.role != "assistant" or message.raw is None:
-            yield _describe_part(part)
+            yield from _describe_part(part)
 
 
-def _describe_part(part: Part) -> DetailSection:
+def _describe_part(part: Part) -> Iterator[DetailSection]:
     match part:
         case Text(text=text):
-            return DetailSection(type="text", text=text)
+            yield DetailSection(type="text", text=text)
         case Thinking(text=text):
-            return DetailSection(type="thinking", label="Reasoning", text=text)
+            yield DetailSection(type="thinking", label="Reasoning", text=text)
         case Call(call=call):
-            arguments = codec.encode_argument(call.arguments)
-            return DetailSection(type="json", label=f"Call of {call.name}", text=_format_json(arguments))
+            yield from _format_arguments(f"Call of {call.name}", call)
         case Result(call_id=call_id, content=content, is_error=is_error):
             text = "".join(each.text for each in content if isinstance(each, Text))
-            return DetailSection(type="text", label=f"{'Error' if is_error else 'Result'} of {call_id}", text=text)
+            yield DetailSection(type="log", label=f"{'Error' if is_error else 'Result'} of {call_id}", text=text)
         case Media():
-            return DetailSection(type="media", label="Attachment", media=part)
+            yield DetailSection(type="media", label="Attachment", media=part)
         case Opaque(vendor=vendor, data=data):
-            return DetailSection(type="json", label=f"Data of {vendor}", text=_format_json(data))
+            yield DetailSection(type="json", label=f"Data of {vendor}", text=_format_json(data))
+
+
+def _format_arguments(label: str, call: ToolCall) -> Iterator[DetailSection]:
+    """Yield the arguments of a call as JSON. One text alone that has several lines is shown as it is: a program."""
+    only = next(iter(call.arguments.values())) if len(call.arguments) == 1 else None
+    if isinstance(only, str) and "\n" in only.strip():
+        name = next(iter(call.arguments))
+        yield DetailSection(type="code", label=label if label != "Arguments" else name, text=reveal(only))
+    else:
+        text = _format_json(codec.encode_argument(call.arguments))
+        yield DetailSection(type="json", label=label, text=reveal(text))  # somebody may approve them
 
 
 def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact]) -> Iterator[DetailSection]:
@@ -250,7 +262,7 @@ def _describe_arguments(call: ToolCall, spec: ToolSpec | None, written: Any) -> 
     `written` are the arguments as the model wrote them, if they are known and may differ.
     """
     plain = codec.encode_argument(call.arguments)
-    yield DetailSection(type="json", label="Arguments", text=reveal(_format_json(plain)))  # somebody may approve them
+    yield from _format_arguments("Arguments", call)
     final: Any = plain
     problems: list[str] = []
     if spec is not None:
@@ -289,7 +301,7 @@ def _describe_result(result: ToolResult) -> Iterator[DetailSection]:
     if result.error is not None:
         yield DetailSection(type="error", label="Error" if result.ran else "Did not run", text=result.error)
     elif isinstance(result.output, str):
-        yield DetailSection(type="text", label="Result", text=result.output)
+        yield DetailSection(type="log", label="Result", text=result.output)
     elif result.output is not None or not result.media:
         yield DetailSection(type="json", label="Result", text=_format_json(result.output))
     for media in result.media:

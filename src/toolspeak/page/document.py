@@ -48,6 +48,15 @@ class PageFact(NamedTuple):
     at: float | None
 
 
+class RunOrigin(NamedTuple):
+    """The run that another one goes on from, by its place in the page."""
+
+    source: str
+    id: str
+    title: str = ""
+    is_fork: bool = False  # whether the new run begins with facts of the other one, and not with its messages alone
+
+
 class RunDocument:
     """A run: its facts, its outline, and what is arriving.
 
@@ -58,6 +67,7 @@ class RunDocument:
         started: When the run started, in seconds since 1970; None if that is not known.
         is_live: Whether more may arrive.
         failure: Why the run could not be read to its end; "" if it could.
+        origin: The run that it goes on from; None if there is none.
         shown: What the model was shown word for word, by the number of the turn, where the source knows that.
     """
 
@@ -68,6 +78,7 @@ class RunDocument:
         self.started: float | None = None
         self.is_live = False
         self.failure = ""
+        self.origin: RunOrigin | None = None
         self.shown: dict[int, Shown] = {}
         self._reading: asyncio.Task[None] | None = None
         self._drafts: dict[tuple[int, str], str] = {}
@@ -75,6 +86,11 @@ class RunDocument:
         self._watchers: set[asyncio.Queue[dict[str, Any]]] = set()
 
     # Filled by a source
+
+    def go_on_from(self, origin: RunOrigin | None) -> None:
+        """Say which run this one goes on from, before facts are added."""
+        self.origin = origin
+        self.fold.is_fork = origin is not None and origin.is_fork
 
     def add(self, event: Event, at: float | None = None) -> None:
         """Add the next event. `at` is its time in seconds since the first fact."""
@@ -146,6 +162,7 @@ class RunDocument:
             "live": self.is_live,
             "reading": self.is_reading,
             "failure": self.failure,
+            "origin": None if self.origin is None else self.origin._asdict(),
             "drafts": [{"row": row, "part": part, "text": text} for (row, part), text in self._drafts.items()],
             "progress": [{"row": row, "text": text} for row, text in self._progress.items()],
         }

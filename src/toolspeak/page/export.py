@@ -18,10 +18,11 @@ from itertools import count
 from typing import Any, NamedTuple, NewType
 
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
+from toolspeak.page.conversation import describe_answer
 from toolspeak.page.details import DRAWN_TYPES, DetailSection, find_end, list_sections, render_turn
 from toolspeak.page.document import RunDocument
 from toolspeak.page.redaction import HIDDEN, redact_document
-from toolspeak.page.rows import OutlineRow
+from toolspeak.page.rows import OutlineRow, find_faults
 from toolspeak.values.escaping import UNSAFE_CHARS, escape_match
 
 Markup = NewType("Markup", str)
@@ -32,6 +33,9 @@ VOID_ELEMENTS = frozenset({"img", "meta"})
 
 STYLES = ("theme.css", "parts.css", "export.css")
 SCRIPT = "export.js"
+
+LANE_HEIGHT = 14
+MAX_TOOL_LANES = 5
 
 MAX_WORD_CHARS = 2000
 """A browser takes minutes to break a longer word in a font with kerning."""
@@ -141,9 +145,10 @@ class _ExportedRun:
 
     def _draw_head(self, title: str) -> Markup:
         document, summary = self._document, self._document.fold.summary
-        turns = sum(row.kind == "turn" for row in self._rows)
+        turns: int = summary["turns"]
         is_done, reason = summary["status"] == "done", summary.get("reason", "")
-        tone = ("good" if reason == "answered" else "bad") if is_done else "open"
+        has_faults = summary["errors"] + summary["refusals"] > 0
+        tone = ("bad" if reason != "answered" else "warn" if has_faults else "good") if is_done else "open"
         tokens = _describe_tokens(summary["input_tokens"], summary["output_tokens"])
         facts = [
             summary.get("model", ""),
@@ -158,9 +163,57 @@ class _ExportedRun:
             "header",
             {"class": "run-head"},
             text_element("h1", "", title),
-            element("p", {"class": "run-facts"}, words, *(text_element("span", "", fact) for fact in facts if fact)),
+            element(
+                "p",
+                {"class": "run-facts"},
+                words,
+                *_draw_counts(summary),
+                *(text_element("span", "", fact) for fact in facts if fact),
+            ),
+            text_element("p", "remark remark-bad", summary["detail"]) if is_done and summary.get("detail") else None,
             text_element("p", "remark remark-bad", document.failure) if document.failure else None,
+            self._draw_answer(),
+            self._draw_lanes(),
             self._draw_shown(),
+        )
+
+    def _draw_answer(self) -> Markup | None:
+        """Draw the answer, which whoever opens the file wants to see first."""
+        answer: str = describe_answer(self._document)["answer"]
+        if not answer.strip() or self._document.fold.summary.get("reason") != "answered":
+            return None
+        section = {"class": "part part-text answer", "aria-label": "Answer"}
+        return element("section", section, text_element("h2", "answer-label", "Answer"), _draw_pre(answer))
+
+    def _draw_lanes(self) -> Markup | None:
+        """Draw the whole run over its time: a lane for the model and for each tool, with what failed in red."""
+        lanes = list(_list_lanes(self._rows)) if self._duration > 0 else []
+        if not lanes:
+            return None
+        drawn: list[Markup] = []
+        for place, lane in enumerate(lanes):
+            for kind, bars in ((f"lane lane-{lane.kind}", lane.bars), ("lane-fault", lane.faults)):
+                if path := _draw_path(bars, place * LANE_HEIGHT, self._duration):
+                    drawn.append(element("path", {"class": kind, "d": path}))
+        height = str(len(lanes) * LANE_HEIGHT)
+        faults = sum(len(lane.faults) for lane in lanes)
+        label = f"{len(lanes)} lanes over {_describe_seconds(self._duration)}, {faults} in red failed"
+        frame = {
+            "class": "lanes",
+            "viewBox": f"0 0 1000 {height}",
+            "height": f"{len(lanes) * 0.9:.1f}rem",
+            "preserveAspectRatio": "none",
+        }
+        names = (text_element("span", "", lane.name) for lane in lanes)
+        scale = (text_element("span", "", words) for words in ("0", _describe_seconds(self._duration)))
+        return element(
+            "div",
+            {"class": "overview"},
+            element("div", {"class": "lane-labels", "aria-hidden": "true"}, *names),
+            element(
+                "div", {"class": "lanes-box"}, element("svg", {**frame, "role": "img", "aria-label": label}, *drawn)
+            ),
+            element("div", {"class": "lanes-scale", "aria-hidden": "true"}, *scale),
         )
 
     def _draw_shown(self) -> Markup | None:
@@ -199,8 +252,7 @@ class _ExportedRun:
             self._draw_bar(row),
         )
         sections = [_draw_section(each) for each in self._list_sections(row)]
-        numbers = f"{'Fact' if len(row.facts) == 1 else 'Facts'} {', '.join(map(str, row.facts))}"
-        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", numbers))
+        body = element("div", {"class": "details"}, *sections)
         return element("details", {"class": "fold", "open": self._is_open(row)}, summary, body)
 
     def _is_open(self, row: OutlineRow) -> bool:
@@ -232,6 +284,51 @@ class _ExportedRun:
         return element("svg", {**frame, "aria-hidden": "true"}, bar)
 
 
+class Lane(NamedTuple):
+    """When the model, a tool or an approval was busy: bars from one time to another, and those in which it failed."""
+
+    name: str
+    kind: str
+    bars: list[tuple[float, float]]
+    faults: list[tuple[float, float]]
+
+
+def _list_lanes(rows: Iterable[OutlineRow]) -> Iterator[Lane]:
+    """Yield the lanes of a run, as `overview.js` draws them."""
+    lanes = {name: Lane(name, "model", [], []) for name in ("model", "inner agents")}
+    tools: dict[str, Lane] = {}
+    approvals = Lane("approval", "approval", [], [])
+    for row in rows:
+        fields = row.fields
+        if fields.get("void") or row.kind not in ("turn", "call"):
+            continue
+        is_bad = any(fault != "repair" for fault in find_faults(row))
+        lane = lanes["inner agents" if row.path else "model"]
+        if row.kind == "call":
+            if (asked := fields.get("asked")) is not None:
+                (approvals.faults if is_bad else approvals.bars).append((asked, fields.get("answered") or asked))
+            if fields["stage"] != "malformed":
+                name = fields["name"] if fields["name"] in tools or len(tools) < MAX_TOOL_LANES else "other tools"
+                lane = tools.setdefault(name, Lane(name, "tool", [], []))
+        start = fields.get("ready" if fields.get("stage") == "malformed" else "start")
+        if start is not None:
+            (lane.faults if is_bad else lane.bars).append((start, fields.get("end") or start))
+    yield from (each for each in (*lanes.values(), *tools.values(), approvals) if each.bars or each.faults)
+
+
+def _draw_path(bars: Iterable[tuple[float, float]], top: int, duration: float) -> str:
+    """Return bars as the path of a drawing that is a thousand wide. What nobody could see is left out."""
+    path: list[str] = []
+    last = -1.0
+    for start, end in bars:
+        width = max(2.0, 1000 * (end - start) / duration)
+        left = min(1000 * start / duration, 1000 - width)
+        if left + width - last >= 0.5:
+            last = left + width
+            path.append(f"M{left:.1f} {top + 3}h{width:.1f}v8h{-width:.1f}z")
+    return "".join(path)
+
+
 class RowHead(NamedTuple):
     """What stands in the one line of a row."""
 
@@ -248,24 +345,35 @@ def _describe_row_head(row: OutlineRow) -> RowHead:
     match row.kind:
         case "message":
             role: str = fields["role"]
-            return RowHead(ROLES.get(role, role), fields["text"])
+            label = "Task" if role == "user" and row.path else ROLES.get(role, role)
+            return RowHead(label, fields["text"])
         case "turn":
             is_usual = fields.get("finish") in (None, "stop", "tool_calls", "closed")
             badges = (("void", "plain"),) if fields.get("void") else () if is_usual else ((fields["finish"], "bad"),)
             return RowHead(f"Turn {fields['turn']}", fields.get("text", ""), _describe_turn(row), badges=badges)
         case "call":
             outcome = fields.get("error", fields.get("result"))
-            arguments = f"({fields.get('arguments', '')})"
+            written = fields.get("arguments", "")
+            arguments = written if fields.get("is_program") else f"({written})"
             text = arguments if outcome is None else f"{arguments}  →  {outcome}"
             is_bad = fields["stage"] in ("failed", "malformed", "refused")
             badges = tuple(_list_call_badges(row, is_bad=is_bad))
             return RowHead(fields["name"] or "a call", text, _describe_duration(row), "bad" if is_bad else "", badges)
         case "end":
             tone = "good" if fields["reason"] == "answered" else "bad"
-            at = "" if fields.get("at") is None else _describe_seconds(fields["at"])
+            seconds = fields.get("seconds", fields.get("at"))
+            at = "" if seconds is None else _describe_seconds(seconds)
             return RowHead(_describe_end(fields["reason"]), fields.get("text", ""), at, tone)
         case "note":
             return RowHead("Note", fields.get("text", ""))
+
+
+def _draw_counts(summary: Mapping[str, Any]) -> Iterator[Markup]:
+    """Draw how much went wrong in a run."""
+    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn")):
+        if count := summary[name]:
+            words = f"{count} {name if count > 1 else name[:-1]}"
+            yield text_element("span", f"fault-count fault-{tone}", words)
 
 
 def _describe_end(reason: str) -> str:
@@ -279,8 +387,8 @@ def _describe_seconds(seconds: float) -> str:
 
 
 def _describe_tokens(read: int, written: int) -> str:
-    """Return what a model has read and written. Some endpoints do not count what was read."""
-    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
+    """Return input and output tokens. Some endpoints do not count those of the input."""
+    return f"{read:,} in / {written:,} out" if read else f"{written:,} out"
 
 
 def _describe_cost(dollars: float) -> str:

@@ -7,16 +7,19 @@
 
 `Playground` is a source like any other, so its runs are listed, watched, approved and ended as all are. They run in the
 server of the page, with an `Agent` in its event loop. The page can choose among the models and tools that are here, and
-cannot name others. Each run is kept as a file of facts. `continuation.py` says where a run goes on from another one.
+cannot name others. Each run is kept as a file of facts, whose first line names the run that it goes on from;
+`continuation.py` says where. With a log, what is asked is a conversation there too, as that of `toolspeak chat` is.
 """
 
 import asyncio
+import base64
 import json
 import math
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -27,9 +30,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from toolspeak.dialects import DIALECTS
+from toolspeak.dialects.text import TextDialect
+from toolspeak.durable.log import ConversationStore, RunLink, StoredFact
 from toolspeak.models import Model, Request
-from toolspeak.page.continuation import Continuation, describe_edit, go_on_from_edit, go_on_from_fact, list_history
-from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.continuation import (
+    Continuation,
+    EditedAnswer,
+    describe_edit,
+    go_on_from_edit,
+    go_on_from_fact,
+    list_history,
+)
+from toolspeak.page.document import PageFact, RunDocument, RunOrigin
 from toolspeak.page.library import RunEntry, RunLibrary
 from toolspeak.page.record_files import RecordFiles
 from toolspeak.page.routes import JsonAnswer, find_row, read_key, read_object
@@ -41,11 +53,17 @@ from toolspeak.values.errors import ToolspeakError, UsageError
 from toolspeak.values.events import Allow, CallReady, Fact, RunStarted, TextDelta, TurnStarted
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
-from toolspeak.values.messages import Message, Text, ToolCall
-from toolspeak.values.pieces import Answer, Piece
+from toolspeak.values.messages import Media, Message, Text, ToolCall, user
+from toolspeak.values.pieces import Answer, ApiCall, Piece
 
 MAX_RUNNING = 8
 """How many runs of the playground may go on at the same time."""
+
+MAX_ATTACHED_BYTES = 20_000_000
+"""The most bytes of a request that starts a run, with what is attached to its prompt."""
+
+MAX_LOOKED_UP = 500
+"""How many of the latest runs of the log are searched for the conversation of a run."""
 
 SETUP_LIMITS = ("turns", "calls", "tokens", "seconds", "cost")
 """The limits that the page can set."""
@@ -68,23 +86,89 @@ class EditedAnswerModel:
     name: str
     dialect: str
 
-    def __init__(self, model: Model, answer: str) -> None:
+    def __init__(self, model: Model, answer: EditedAnswer) -> None:
         self._model = model
-        self._answer: str | None = answer
+        self._answer: EditedAnswer | None = answer
 
     def __getattr__(self, name: str) -> Any:
         """Return what the model has: its name, its price, for example."""
         return getattr(self._model, name)
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Answer with the given text once, and as the model does from then on."""
-        text, self._answer = self._answer, None
-        if text is not None:
-            yield [TextDelta(text=text)]
-            yield [Answer(parts=(Text(text=text),), finish="stop", usage=None)]
+        """Answer with the given text and calls once, and as the model does from then on."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            text, calls = answer.text, tuple(_make_api_call(place, *call) for place, call in enumerate(answer.calls))
+            if calls and isinstance(used := DIALECTS.get(request.dialect), TextDialect):
+                text = "\n\n".join(
+                    filter(None, (text, used.format_calls([_make_call(*call) for call in answer.calls])))
+                )
+                calls = ()
+            if text:
+                yield [TextDelta(text=text)]
+            parts = (*((Text(text=text),) if text else ()), *calls)
+            yield [Answer(parts=parts, finish="tool_calls" if calls else "stop", usage=None)]
             return
         async for pieces in self._model.ask(request):
             yield pieces
+
+
+def _make_call(name: str, arguments: str) -> ToolCall:
+    return ToolCall(id="", name=name, arguments=json.loads(arguments))
+
+
+def _make_api_call(place: int, name: str, arguments: str) -> ApiCall:
+    return ApiCall(index=place, id=f"edited_{secrets.token_hex(4)}", name=name, arguments=arguments)
+
+
+class RunLog:
+    """Writes what is asked in the page to the log of conversations, in a thread of its own.
+
+    A run that goes on from another run of the log belongs to the conversation of that one. If the log cannot be
+    written, the runs go on without it, and `failure` says why.
+    """
+
+    def __init__(self, path: Path, options: Mapping[str, Any] | None = None) -> None:
+        """Name the file of the log. `options` are remembered with each conversation."""
+        self.failure = ""
+        self._path = path
+        self._options = dict(options or {})
+        self._thread = ThreadPoolExecutor(1, "page-log")
+        self._store: ConversationStore | None = None
+        self._links: dict[str, str] = {}  # the conversations of runs
+
+    def record(self, fact: Fact, run_id: str, parent: str | None) -> None:
+        """Write a fact of a run, soon. `parent` is the run of the log that it goes on from."""
+        self._thread.submit(self._write, fact, run_id, parent, time.time())
+
+    def _write(self, fact: Fact, run_id: str, parent: str | None, at: float) -> None:
+        if self.failure:
+            return
+        try:
+            self._store = store = self._store or ConversationStore(self._path)
+            if isinstance(fact, RunStarted):
+                store.start(fact, at, self._link(store, fact, parent))
+            else:
+                store.append(run_id, [StoredFact(fact, at)])
+        except UsageError as error:
+            self.failure = str(error)
+
+    def _link(self, store: ConversationStore, started: RunStarted, parent: str | None) -> RunLink:
+        conversation = None
+        if parent is not None:
+            runs = (each for each in store.list_latest_runs(MAX_LOOKED_UP) if each.run_id == parent)
+            conversation = self._links.get(parent) or next((each.conversation for each in runs), None)
+        self._links[started.run_id] = conversation or started.run_id
+        if parent is None or conversation is None:
+            return RunLink(conversation=started.run_id, options=self._options)
+        messages = store.load_messages(parent)
+        return RunLink(conversation=conversation, parent=parent, messages=messages, options=self._options)
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._thread.shutdown()
+        if self._store is not None:
+            self._store.close()
 
 
 class PlaygroundRun:
@@ -93,21 +177,25 @@ class PlaygroundRun:
     Attributes:
         document: The run as the page has it.
         task: The task that drives the run.
+        log_id: The id that it has in the log; "" if it is not there.
     """
 
-    def __init__(self, path: Path, began_at: float = 0.0) -> None:
+    def __init__(self, path: Path, began_at: float = 0.0, origin: RunOrigin | None = None) -> None:
         """Make the file, for its owner alone; raise `UsageError` if that fails. `began_at` is used time in seconds."""
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
         self.document = RunDocument()
+        self.document.go_on_from(origin)
         self.document.is_live = True
-        self.document.started = time.time()
+        self.document.started = time.time() - began_at
+        self.log_id = ""
         self.task: asyncio.Task[None] | None = None
         self._path = path
         self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
         self._began = time.monotonic() - began_at
+        self._is_new = True
         self._stream: AsyncStream[Any] | None = None
         self._questions: dict[str, asyncio.Future[bool | str | Allow]] = {}
 
@@ -122,7 +210,11 @@ class PlaygroundRun:
         self._write(fact, self._now())
 
     def _write(self, fact: Fact, at: float | None) -> None:
-        self._file.write(json.dumps({"t": at, "fact": codec.encode(fact)}) + "\n")
+        line: dict[str, Any] = {"t": at, "fact": codec.encode(fact)}
+        if self._is_new and self.document.origin is not None:
+            line["from"] = self.document.origin._asdict()
+        self._is_new = False
+        self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
     async def ask(self, call: ToolCall) -> bool | str | Allow:
@@ -191,6 +283,7 @@ class Playground:
         find_model: Callable[[str], Model],
         toolbox: Toolbox,
         targets: Sequence[str] = (),
+        log: RunLog | None = None,
     ) -> None:
         """Prepare the playground.
 
@@ -200,11 +293,13 @@ class Playground:
             find_model: Returns a model by its name, when it is first used.
             toolbox: The tools that the page can choose from.
             targets: Where the tools come from, for tests that are saved.
+            log: Where what is asked is written as conversations; None for nowhere.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.model_names = tuple(dict.fromkeys(model_names))
         self.toolbox = toolbox
         self.targets = tuple(targets)
+        self.log = log
         self._folder = folder
         self._files = RecordFiles(folder)
         self._find_model = find_model
@@ -213,19 +308,48 @@ class Playground:
 
     # What the page does with it
 
-    async def start(self, setup: RunSetup, prompt: str, messages: Sequence[Message] = ()) -> str:
-        """Start a run, and return its id; raise `UsageError` if the setup cannot be used."""
+    async def start(
+        self,
+        setup: RunSetup,
+        prompt: str,
+        messages: Sequence[Message] = (),
+        *,
+        attachments: Sequence[Media] = (),
+        origin: RunOrigin | None = None,
+    ) -> str:
+        """Start a run, and return its id; raise `UsageError` if the setup or an attachment cannot be used.
+
+        The run goes on after the messages, which are those of `origin`.
+        """
         if not prompt.strip():
             raise UsageError("nothing is asked; write a prompt")
-        with self._create_run(setup) as (run_id, run):
+        with self._create_run(setup, origin=origin) as (run_id, run):
             agent = self._build_agent(setup, run)
-            run.start(agent.astream(prompt, messages=messages, record=run.record))
+            asked = user(prompt, *attachments) if attachments else prompt
+            run.start(agent.astream(asked, messages=messages, record=self._make_recorder(run)))
         return run_id
 
-    async def go_on(self, setup: RunSetup, continuation: Continuation) -> str:
+    def _make_recorder(self, run: PlaygroundRun) -> Callable[[Fact], None]:
+        """Return what writes the facts of a run: to its file, and to the log if there is one."""
+        log, origin = self.log, run.document.origin
+        if log is None:
+            return run.record
+        parent = None if origin is None else origin.id if origin.source == "log" else None
+        if origin is not None and origin.source == self.name and origin.id in self._runs:
+            parent = self._runs[origin.id].log_id or None
+
+        def record(fact: Fact) -> None:
+            run.record(fact)
+            if isinstance(fact, RunStarted):
+                run.log_id = fact.run_id
+            log.record(fact, run.log_id, parent)
+
+        return record
+
+    async def go_on(self, setup: RunSetup, continuation: Continuation, origin: RunOrigin | None = None) -> str:
         """Start a run that goes on from facts of another one, as `start` does."""
         began_at = max((timed.at for timed in continuation.facts if timed.at is not None), default=0.0)
-        with self._create_run(setup, began_at) as (run_id, run):
+        with self._create_run(setup, began_at, origin) as (run_id, run):
             agent = self._build_agent(setup, run, continuation.answer)
             adopted = [PageFact(self._adopt(fact, setup, agent), at) for fact, at in continuation.facts]
             facts = [timed.fact for timed in adopted]
@@ -235,7 +359,9 @@ class Playground:
         return run_id
 
     @contextmanager
-    def _create_run(self, setup: RunSetup, began_at: float = 0.0) -> Generator[tuple[str, PlaygroundRun]]:
+    def _create_run(
+        self, setup: RunSetup, began_at: float = 0.0, origin: RunOrigin | None = None
+    ) -> Generator[tuple[str, PlaygroundRun]]:
         """Return a new run and its id. It is removed if it cannot be started."""
         if setup.model not in self.model_names:
             raise UsageError(f"there is no model {setup.model!r} here; name it on the command line with --model")
@@ -245,7 +371,7 @@ class Playground:
         if sum(run.document.is_live for run in self._runs.values()) >= MAX_RUNNING:
             raise UsageError(f"{MAX_RUNNING} runs are going on; wait for one of them, or end it")
         path = self._folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
-        run = PlaygroundRun(path, began_at)
+        run = PlaygroundRun(path, began_at, origin)
         run_id = self._files.add(path)
         self._runs[run_id] = run
         try:
@@ -254,7 +380,7 @@ class Playground:
             self._runs.pop(run_id).discard()
             raise
 
-    def _build_agent(self, setup: RunSetup, run: PlaygroundRun, answer: str | None = None) -> Agent:
+    def _build_agent(self, setup: RunSetup, run: PlaygroundRun, answer: EditedAnswer | None = None) -> Agent:
         if setup.model not in self._models:
             self._models[setup.model] = self._find_model(setup.model)
         model = self._models[setup.model]
@@ -335,6 +461,8 @@ class Playground:
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        if self.log is not None:
+            await asyncio.to_thread(self.log.close)
 
 
 def _add_used(limits: Limits, facts: Sequence[Fact]) -> Limits:
@@ -369,9 +497,9 @@ def playground_routes(library: RunLibrary, playground: Playground) -> list[Route
         )
 
     async def start(request: HttpRequest) -> Response:
-        body = await read_object(request)
-        prompt = _read_text(body, "prompt")
-        return answer(await playground.start(_read_setup(body.get("setup")), prompt))
+        body = await read_object(request, MAX_ATTACHED_BYTES)
+        prompt, attachments = _read_text(body, "prompt"), _read_attachments(body.get("attachments"))
+        return answer(await playground.start(_read_setup(body.get("setup")), prompt, attachments=attachments))
 
     async def describe_row_edit(request: HttpRequest) -> Response:
         document = await library.open(read_key(request))
@@ -379,22 +507,28 @@ def playground_routes(library: RunLibrary, playground: Playground) -> list[Route
 
     async def go_on(request: HttpRequest) -> Response:
         """Start a run that goes on: after a prompt, from an edit of a row, or from a fact."""
-        document = await library.open(read_key(request))
-        body = await read_object(request)
+        key = read_key(request)
+        document = await library.open(key)
+        body = await read_object(request, MAX_ATTACHED_BYTES)
         setup = _read_setup(body.get("setup"))
+        title = str(document.fold.summary.get("title", ""))
         number = body.get("fact", len(document.facts) - 1)
         if type(number) is not int or not 0 <= number < len(document.facts):
             raise UsageError("the run has no such fact")
         if body.get("prompt") is not None:
             history = await asyncio.to_thread(list_history, document, number)
-            return answer(await playground.start(setup, _read_text(body, "prompt"), history))
+            attachments = _read_attachments(body.get("attachments"))
+            before = RunOrigin(*key, title)
+            prompt = _read_text(body, "prompt")
+            return answer(await playground.start(setup, prompt, history, attachments=attachments, origin=before))
         if body.get("text") is not None:
             row = find_row(document, body.get("row"))
             is_error = body.get("is_error") is True
-            continuation = go_on_from_edit(document, row, _read_text(body, "text"), is_error=is_error)
+            text, calls = _read_text(body, "text"), _read_calls(body.get("calls"))
+            continuation = go_on_from_edit(document, row, text, calls=calls, is_error=is_error)
         else:
             continuation = go_on_from_fact(document, number)
-        return answer(await playground.go_on(setup, continuation))
+        return answer(await playground.go_on(setup, continuation, RunOrigin(*key, title, is_fork=True)))
 
     def answer(run_id: str) -> Response:
         return JsonAnswer({"source": playground.name, "id": run_id}, status_code=201)
@@ -431,6 +565,33 @@ def _read_setup(value: Any) -> RunSetup:
         tools=tools,
         limits=_read_limits(body.get("limits")),
     )
+
+
+def _read_calls(value: Any) -> list[tuple[str, str]]:
+    """Read the calls of an edited answer: names, and arguments as a text of JSON."""
+    calls: list[tuple[str, str]] = []
+    for each in cast("list[Any]", value) if isinstance(value, list) else []:
+        if not isinstance(each, dict):
+            raise UsageError("a call is an object with name and arguments")
+        call = cast("dict[str, Any]", each)
+        calls.append((_read_text(call, "name"), _read_text(call, "arguments")))
+    return calls
+
+
+def _read_attachments(value: Any) -> list[Media]:
+    """Read the files that are sent with a prompt, each with its name, type and bytes in Base64."""
+    found: list[Media] = []
+    for each in cast("list[Any]", value) if isinstance(value, list) else []:
+        if not isinstance(each, dict):
+            raise UsageError("an attachment is an object with name, mime and data")
+        given = cast("dict[str, Any]", each)
+        name = _read_text(given, "name")
+        try:
+            data = base64.b64decode(_read_text(given, "data"), validate=True)
+        except ValueError:
+            raise UsageError(f"the attachment {name} is not in Base64") from None
+        found.append(Media(mime=_read_text(given, "mime") or "application/octet-stream", data=data, name=name))
+    return found
 
 
 def _read_limits(value: Any) -> Limits:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.document import PageFact, RunDocument, RunOrigin
 from toolspeak.page.library import RunEntry, RunMissing
 from toolspeak.page.rows import preview_prompt
 from toolspeak.settings.files import open_regular_file
@@ -142,7 +142,10 @@ class RecordFiles:
             await self._read_piece(reader, document)
 
     async def _read_piece(self, reader: "RecordReader", document: RunDocument) -> None:
-        for number, timed in enumerate(await asyncio.to_thread(reader.read), 1):
+        facts = await asyncio.to_thread(reader.read)
+        if not document.facts:
+            document.go_on_from(reader.origin)
+        for number, timed in enumerate(facts, 1):
             document.add(timed.fact, timed.at)
             if number % MAX_ADDED_FACTS == 0:
                 await asyncio.sleep(0)
@@ -172,12 +175,14 @@ class RecordReader:
         failure: Which line could not be read, and why; "" if all could.
         has_ended: Whether the last fact is the end of the run.
         has_more: Whether there is more in the file than was read.
+        origin: The run that this one goes on from, as its first line says; None if it says nothing.
     """
 
     def __init__(self, path: Path) -> None:
         self.failure = ""
         self.has_ended = False
         self.has_more = False
+        self.origin: RunOrigin | None = None
         self._path = path
         self._offset = 0
         self._line = 0
@@ -204,6 +209,8 @@ class RecordReader:
                 continue
             try:
                 facts.append(_read_line(line))
+                if self._line == 1:
+                    self.origin = _read_origin(line)
             except UsageError as error:
                 self.failure = f"line {self._line}: {error}"
                 break
@@ -238,6 +245,15 @@ def _read_line(line: bytes) -> PageFact:
     if isinstance(item, Message):
         raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
     return PageFact(item, codec.read_seconds(at))
+
+
+def _read_origin(line: bytes) -> RunOrigin | None:
+    """Return the run that the run of a line goes on from, if the line says so (`playground.py` writes it)."""
+    match json.loads(line):
+        case {"from": {"source": str(source), "id": str(run_id), "title": str(title), "is_fork": bool(is_fork)}}:
+            return RunOrigin(source=source, id=run_id, title=title, is_fork=is_fork)
+        case _:
+            return None
 
 
 def _check_start(path: Path) -> None:

@@ -70,6 +70,7 @@ def redact_document(document: RunDocument, secrets: Iterable[str], hidden: Colle
     """Return a run without keys and without the named fields of arguments and results, as a document of its own."""
     redactor = FactRedactor(secrets, hidden)
     redacted = RunDocument()
+    redacted.go_on_from(document.origin)
     for timed, fact in zip(document.facts, redactor.redact([each.fact for each in document.facts]), strict=True):
         redacted.add(fact, timed.at)
     redacted.started, redacted.failure = document.started, redactor.redact_text(document.failure)

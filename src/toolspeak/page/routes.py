@@ -4,6 +4,8 @@
     GET  /api/runs/{source}/{id}                        the outline of a run, of a long one that of its beginning
     GET  /api/runs/{source}/{id}?after=…                the rows that have changed after so many facts, to the end
     GET  /api/runs/{source}/{id}/live?after=…           what changes in it, as server-sent events
+    GET  /api/runs/{source}/{id}/answer                 what was asked, and what was answered
+    GET  /api/runs/{source}/{id}/conversation           its messages, and the calls in between
     GET  /api/runs/{source}/{id}/find?words=…           the rows in which words occur
     GET  /api/runs/{source}/{id}/rows/{row}             the details of a row
     GET  …/rows/{row}/shown?dialect=…                   what the model was shown in a turn, in any dialect
@@ -34,6 +36,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from toolspeak.page.access import FILE_POLICY
+from toolspeak.page.conversation import describe_answer, list_conversation
 from toolspeak.page.document import RunDocument
 from toolspeak.page.library import RunControl, RunKey, RunLibrary, RunMissing
 from toolspeak.page.rows import OutlineRow
@@ -69,22 +72,22 @@ class JsonAnswer(Response):
         return dump_compact(content).encode()
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
     """Return the body of a request; raise `UsageError` if it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise UsageError(f"the body is larger than {MAX_BODY_BYTES:,} bytes")
+        if len(body) > max_bytes:
+            raise UsageError(f"the body is larger than {max_bytes:,} bytes")
     return bytes(body)
 
 
-async def read_object(request: Request) -> dict[str, Any]:
+async def read_object(request: Request, max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
     """Return the body of a request, a JSON object; raise `UsageError` if it is something else, or too large."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise UsageError("the body must be JSON, and say so")
     try:
-        data: Any = json.loads(await read_body(request))
+        data: Any = json.loads(await read_body(request, max_bytes))
     except (ValueError, RecursionError):
         raise UsageError("the body is not JSON") from None
     if not isinstance(data, dict):
@@ -114,6 +117,8 @@ def viewer_routes(library: RunLibrary) -> list[Route]:
         Route("/api/runs", routes.list_runs),
         Route(run, routes.outline),
         Route(f"{run}/live", routes.live),
+        Route(f"{run}/answer", routes.answer),
+        Route(f"{run}/conversation", routes.conversation),
         Route(f"{run}/find", routes.find),
         Route(row, routes.details),
         Route(f"{row}/shown", routes.shown),
@@ -170,6 +175,16 @@ class ViewerRoutes:
                 self._library.stop_following(key, document)
 
         return StreamingResponse(changes(), media_type="text/event-stream")
+
+    async def answer(self, request: Request) -> Response:
+        """Return what was asked and what was answered, as far as the run has been read."""
+        document = await self._library.open(read_key(request))
+        return JsonAnswer(await asyncio.to_thread(describe_answer, document))
+
+    async def conversation(self, request: Request) -> Response:
+        """Return the messages of a run as a chat has them."""
+        document = await self._library.open(read_key(request))
+        return JsonAnswer({"messages": list_conversation(document)})
 
     async def find(self, request: Request) -> Response:
         """Return the rows in which words occur."""

@@ -3,20 +3,25 @@
 A row is a message at the start of the run, a turn, a call, a note or the end. Rows are numbered in the order in which
 they begin and are never removed; a row that belongs under another one (a call under its turn, the turns of an inner run
 under its call) names it as `parent`. A row holds the beginning of its texts only, at most `MAX_PREVIEW_CHARS`: a whole
-text can have megabytes, and is sent when its row is unfolded (`details.py`). A turn that was taken over or passed on to
+text can have megabytes, and is sent when its row is chosen (`details.py`). A turn that was taken over or passed on to
 another model is marked as void, not removed, so that links to facts stay valid.
 
 `RowFold.add` changes the row that a fact belongs to. Each row knows the number of the last fact that changed it, so
 whoever has seen the facts up to some number asks for the rows that changed after it.
+
+A program (`run/code_mode.py`) is an inner run without a model: what it did belongs to the row of its call, and its own
+calls stand directly under that row. What went wrong in a row is one of its `faults` (`find_faults`), and `summary`
+counts them; `count_run` returns these counts for a run that nobody looks at.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from toolspeak.values.escaping import reveal
 from toolspeak.values.events import (
+    ENDED_WELL,
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -48,7 +53,22 @@ from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result,
 
 MAX_PREVIEW_CHARS = 160
 
+MAX_DETAIL_CHARS = 4000
+"""How much is kept of why a run ended: whole, since the head of a run shows it."""
+
+PROGRAM_MODEL = "program"
+"""The name of the model of an inner run that is a program."""
+
 RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
+
+Fault: TypeAlias = Literal["error", "repair", "refusal"]
+"""What went wrong in a row: it failed or could not be read, it had to be repaired, or somebody did not allow it."""
+
+QUOTED = "quoted from a text that the model was shown, and nobody can be asked"
+"""Why a quoted call is refused where nobody can approve it."""
+
+COUNTS = {"error": "errors", "repair": "repairs", "refusal": "refusals"}
+"""Under which names a summary counts faults."""
 
 Path: TypeAlias = tuple[str, ...]
 """The ids of the calls that lead to an inner run; empty for the run itself."""
@@ -70,6 +90,15 @@ def _preview_arguments(arguments: Mapping[str, Any]) -> str:
         if length > MAX_PREVIEW_CHARS:
             break
     return preview_text(", ".join(parts))
+
+
+def _preview_raw(arguments: Mapping[str, Any]) -> str:
+    """Return the first line of a raw text, such as a program, and how many lines it has."""
+    if len(arguments) != 1 or not isinstance(text := next(iter(arguments.values())), str):
+        return _preview_arguments(arguments)
+    lines = text.strip().splitlines()
+    more = f" … {len(lines)} lines" if len(lines) > 1 else ""
+    return f"{preview_text(lines[0])}{more}" if lines else ""
 
 
 def preview_prompt(started: RunStarted) -> str | None:
@@ -132,7 +161,39 @@ class OutlineRow:
         data: dict[str, Any] = {"i": self.index, "kind": self.kind, "facts": self.facts, **self.fields}
         if self.parent is not None:
             data["parent"] = self.parent
+        if self.path:
+            data["inner"] = True
+        if faults := find_faults(self):
+            data["faults"] = faults
         return data
+
+
+def find_faults(row: OutlineRow) -> tuple[Fault, ...]:
+    """Return what went wrong in a row. What does not count any more has no faults."""
+    fields = row.fields
+    if fields.get("void"):
+        return ()
+    match row.kind:
+        case "call":
+            stage = fields["stage"]
+            ending: tuple[Fault, ...] = ("refusal",) if stage == "refused" else ()
+            if stage in ("failed", "malformed"):
+                ending = ("error",)
+            return (*ending, "repair") if fields.get("repair") else ending
+        case "turn":
+            return ("error",) if fields.get("finish", "stop") not in ENDED_WELL else ()
+        case "note":
+            return ("error",) if fields["note"] == "turn_restarted" else ()
+        case _:
+            return ()
+
+
+def count_run(facts: Iterable[Fact]) -> dict[str, int]:
+    """Return how many `turns`, `calls`, `errors`, `repairs` and `refusals` a run has."""
+    rows = RowFold()
+    for fact in facts:
+        rows.add(fact, None)
+    return {name: rows.summary[name] for name in ("turns", "calls", *COUNTS.values())}
 
 
 class RowFold:
@@ -141,13 +202,19 @@ class RowFold:
     Attributes:
         rows: The rows so far.
         row_by_fact: The number of the row of each fact.
-        summary: What is known of the whole run: its model, tokens, cost and end.
+        summary: What is known of the whole run: its model, tokens, cost and end; how many turns and calls it has, those
+            of inner runs not counted, and how many faults, those of inner runs included.
+        is_fork: Whether the run begins with facts of another one. Then it is resumed where it leaves that one.
     """
 
     def __init__(self) -> None:
         self.rows: list[OutlineRow] = []
         self.row_by_fact: list[int] = []
         self.summary: dict[str, Any] = {"status": "running", "input_tokens": 0, "output_tokens": 0, "cost": 0.0}
+        self.summary |= dict.fromkeys(("turns", "calls", *COUNTS.values()), 0)
+        self.is_fork = False
+        self.raw_tools: set[str] = set()
+        self._faults: dict[int, tuple[Fault, ...]] = {}
         self._runs: dict[Path, _RunRows] = {(): _RunRows(self, (), None)}
         self._touched: dict[int, OutlineRow] = {}
 
@@ -156,11 +223,24 @@ class RowFold:
         path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
         run = self._runs.get(path)
         if run is None:
-            run = self._runs[path] = _RunRows(self, path, self._find_call(path))
+            call = self._find_call(path)
+            is_program = isinstance(event, RunStarted) and event.model == PROGRAM_MODEL and self._is_raw_call(call)
+            run = self._runs[path] = _RunRows(self, path, call) if not is_program else _ProgramRows(self, path, call)
         self._touched = {}
         row = run.add(event, at)
         self.row_by_fact.append(row.index)
+        for each in self._touched.values():
+            self._count_faults(each)
         return [self._touched[index] for index in sorted(self._touched)]
+
+    def _count_faults(self, row: OutlineRow) -> None:
+        before, faults = self._faults.get(row.index, ()), find_faults(row)
+        if before == faults:
+            return
+        for sign, each in ((-1, before), (1, faults)):
+            for fault in each:
+                self.summary[COUNTS[fault]] += sign
+        self._faults[row.index] = faults
 
     def find_draft_row(self, path: Path, call_id: str | None) -> OutlineRow | None:
         """Return the row that text belongs to which is arriving now: that of a call, or of the open turn."""
@@ -177,6 +257,8 @@ class RowFold:
         )
         self.rows.append(row)
         self._touched[row.index] = row
+        if not path and kind in ("turn", "call"):
+            self.summary[f"{kind}s"] += 1
         return row
 
     def change(self, row: OutlineRow, **fields: Any) -> OutlineRow:
@@ -198,6 +280,10 @@ class RowFold:
         row = None if outer is None else outer.calls.get(path[-1])
         return None if row is None else row.index
 
+    def _is_raw_call(self, call: int | None) -> bool:
+        """Whether a row is a call whose argument is one raw text, such as a program."""
+        return call is not None and self.rows[call].fields["name"] in self.raw_tools
+
 
 class _RunRows:
     """Folds the facts of one run: of the recorded one, or of an inner run."""
@@ -209,6 +295,9 @@ class _RunRows:
         self._path = path
         self._parent = parent
         self._dialect = ""
+        self._started: float | None = None
+        self._has_approver = False
+        self._approved_tools: set[str] = set()
 
     def add(self, fact: OwnFact, at: float | None) -> OutlineRow:
         match fact:
@@ -222,13 +311,17 @@ class _RunRows:
                 return self._add_call(call_id, name=name, stage="writing", at=at)
             case CallReady(call=call, repair=repair):
                 row = self._add_call(call.id, name=call.name, stage="ready", at=at)
-                row = self._fold.change(row, arguments=_preview_arguments(call.arguments), ready=at)
+                is_raw = call.name in self._fold.raw_tools
+                written = (_preview_raw if is_raw else _preview_arguments)(call.arguments)
+                row = self._fold.change(row, arguments=written, ready=at)
                 return row if repair == "none" else self._fold.change(row, repair=repair)
             case CallMalformed():
                 row = self._add_call(fact.call_id, name=fact.name or "", stage="malformed", at=at)
                 return self._fold.change(row, stage="malformed", error=preview_text(fact.reason), end=at)
             case CallQuoted(call_id=call_id):
-                return self._fold.change(self._find_call(call_id, at), quoted=True)
+                row = self._fold.change(self._find_call(call_id, at), quoted=True)
+                is_asked = self._has_approver or row.fields["name"] in self._approved_tools
+                return row if is_asked else self._fold.change(row, stage="refused", error=QUOTED)
             case ApprovalNeeded(call=call, digest=digest, doubts=doubts):
                 self._set_status("paused")
                 row = self._fold.change(self._find_call(call.id, at), stage="asking", asked=at)
@@ -255,8 +348,11 @@ class _RunRows:
                 return self._finish_call(result, at)
             case RunEnded(reason=reason, detail=detail):
                 if not self._path:
-                    self._fold.summary |= {"status": "done", "reason": reason, "detail": preview_text(detail)}
-                return self._append("end", reason=reason, text=preview_text(detail), at=at)
+                    self._fold.summary |= {"status": "done", "reason": reason, "detail": detail[:MAX_DETAIL_CHARS]}
+                row = self._append("end", reason=reason, text=preview_text(detail), at=at)
+                if at is not None and self._started is not None:
+                    row.fields["seconds"] = round(at - self._started, 6)
+                return row
             case _:
                 return self._add_note(fact, at)
 
@@ -267,6 +363,9 @@ class _RunRows:
 
     def _start(self, fact: RunStarted, at: float | None) -> OutlineRow:
         self._dialect = fact.dialect
+        self._started, self._has_approver = at, fact.has_approver
+        self._approved_tools = {spec.name for spec in fact.tools if spec.approve}
+        self._fold.raw_tools.update(spec.name for spec in fact.tools if spec.raw is not None)
         if not self._path:
             self._fold.summary |= {
                 "run_id": fact.run_id,
@@ -324,11 +423,16 @@ class _RunRows:
 
     def _finish_call(self, result: ToolResult, at: float | None) -> OutlineRow:
         row = self._find_call(result.call_id, at)
-        fields: dict[str, Any] = {"stage": "failed" if result.error is not None else "done", "end": at}
+        stage = "done" if result.error is None else "failed"
+        if row.fields["stage"] in ("malformed", "refused"):
+            stage = row.fields["stage"]
+        fields: dict[str, Any] = {"stage": stage, "end": at}
+        output = result.output
         if result.error is not None:
             fields["error"] = preview_text(result.error)
+        elif output is None and result.media:
+            fields["result"] = preview_text(", ".join(f"{each.name or each.mime}" for each in result.media))
         else:
-            output = result.output
             fields["result"] = preview_text(output if isinstance(output, str) else _dump_start(output))
         if result.media:
             fields["media"] = len(result.media)
@@ -342,6 +446,8 @@ class _RunRows:
                 self._drop_turn()
                 self._set_status("running")
                 text = "Resumed from its facts by another process"
+                if self._fold.is_fork and not self._path:
+                    text, self._fold.is_fork = "From here on the run is its own; what is above was taken over", False
             case Compacted(dropped=dropped, shortened=shortened):
                 self._pay(fact.usage, fact.cost)
                 text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
@@ -376,3 +482,21 @@ class _RunRows:
     def _set_status(self, status: str) -> None:
         if self._fold.summary["status"] != "done":
             self._fold.summary["status"] = status
+
+
+class _ProgramRows(_RunRows):
+    """Folds the facts of a program: its calls stand under the call that runs it, and all else belongs to that call."""
+
+    def add(self, fact: OwnFact, at: float | None) -> OutlineRow:
+        if self._parent is None:
+            return super().add(fact, at)
+        match fact:
+            case RunStarted():
+                self._fold.raw_tools.update(spec.name for spec in fact.tools if spec.raw is not None)
+            case TurnEnded():
+                self._pay(fact.usage, fact.cost)
+            case TurnStarted() | RunEnded() | RunResumed() | Interrupted():
+                pass
+            case _:
+                return super().add(fact, at)
+        return self._fold.change(self._fold.rows[self._parent], is_program=True)

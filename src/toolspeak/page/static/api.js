@@ -1,7 +1,7 @@
 // @ts-check
 // Requests to the server of this page. There are no others.
 
-/** @import { Change, Details, Outline, RunKey, ShownRequest, SourceList } from "./types.js" */
+/** @import { Change, ChatMessage, Details, Outline, RunAnswer, RunKey, ShownRequest, SourceList } from "./types.js" */
 
 /** What the server says in words when it refuses something. */
 export class ServerError extends Error {}
@@ -58,6 +58,16 @@ export function fetchOutline(key) {
  */
 export function fetchRest(key, after) {
   return request(`${runPath(key)}?after=${after}`);
+}
+
+/** @param {RunKey} key @returns {Promise<RunAnswer>} */
+export function fetchAnswer(key) {
+  return request(`${runPath(key)}/answer`);
+}
+
+/** @param {RunKey} key @returns {Promise<ChatMessage[]>} */
+export async function fetchConversation(key) {
+  return (await request(`${runPath(key)}/conversation`)).messages;
 }
 
 /** @param {RunKey} key @param {number} row @returns {Promise<Details>} */

@@ -121,17 +121,13 @@ class App {
     }
     const shown = this._view?.key;
     if (shown !== undefined && shown.source === run.source && shown.id === run.id) {
-      if (place.fact !== undefined) this._view?.timeline?.showFact(place.fact);
+      if (place.fact !== undefined) this._view?.showFact(place.fact);
       return;
     }
     this._view?.close();
     const view = (this._view = new RunView(run, (fact) => history.replaceState(null, "", writePlace({ run, fact }))));
     this._stage.replaceChildren(view.element);
-    try {
-      await view.open(place.fact);
-    } catch (error) {
-      view.element.append(drawError(error));
-    }
+    await view.open(place.fact);
     document.title = `${view.model?.summary.title || "A run"} – toolspeak`;
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Several runs side by side: each in a column of its own, followed as it goes on.
 
-import { drawError, h } from "./dom.js";
+import { h } from "./dom.js";
 import { RunView } from "./run_view.js";
 
 /** @import { RunKey } from "./types.js" */
@@ -25,11 +25,7 @@ export class CompareView {
   async _openOne(view) {
     const alone = h("a", { class: "link", href: `#run=${view.key.source}/${view.key.id}` }, "Open alone");
     view.element.querySelector(".run-tools")?.append(alone);
-    try {
-      await view.open();
-    } catch (error) {
-      view.element.append(drawError(error));
-    }
+    await view.open();
   }
 
   close() {

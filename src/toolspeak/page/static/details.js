@@ -1,9 +1,11 @@
 // @ts-check
-// What is below a row when it is unfolded: its texts, arguments, results and remarks.
+// What is behind a row: its texts, arguments, results and remarks.
 
 import { fetchText, mediaPath } from "./api.js";
+import { buildCopyButton } from "./copy_button.js";
 import { h, showControls } from "./dom.js";
 import { formatBytes, formatChars } from "./format.js";
+import { drawJson, drawProgram } from "./json_tree.js";
 import { drawMarkedText } from "./marked_text.js";
 
 /** @import { Details, RunKey, Section } from "./types.js" */
@@ -16,11 +18,11 @@ const UNBROKEN = /\S{2000}/;
 /**
  * @param {RunKey} key
  * @param {Details} details
+ * @param {string} [words] words that are looked for: what holds them is unfolded
  * @returns {HTMLElement[]}
  */
-export function drawSections(key, details) {
-  const drawn = details.sections.map((section, place) => drawSection(key, details.i, section, place));
-  return drawn.length > 0 ? drawn : [h("p", { class: "quiet" }, "There is nothing more to show.")];
+export function drawSections(key, details, words = "") {
+  return details.sections.map((section, place) => drawSection(key, details.i, section, place, words));
 }
 
 /**
@@ -28,8 +30,9 @@ export function drawSections(key, details) {
  * @param {number} row
  * @param {Section} section
  * @param {number} place
+ * @param {string} words
  */
-function drawSection(key, row, section, place) {
+function drawSection(key, row, section, place, words) {
   switch (section.type) {
     case "remark":
       return h("p", { class: `remark remark-${section.tone ?? "plain"}` }, section.text ?? "");
@@ -45,10 +48,27 @@ function drawSection(key, row, section, place) {
       return h(
         "section",
         { class: `part part-${section.type}` },
-        section.label ? h("h3", {}, section.label) : null,
-        ...drawText(key, row, section, place),
+        h(
+          "div",
+          { class: "part-head" },
+          h("h3", {}, section.label || "Text"),
+          buildCopyButton(section.label || "the text", () => readAll(key, row, section, place)),
+        ),
+        ...drawText(key, row, section, place, words),
       );
   }
+}
+
+/** @param {RunKey} key @param {number} row @param {Section} section @param {number} place */
+async function readAll(key, row, section, place) {
+  let text = section.text ?? "";
+  const total = section.chars ?? text.length;
+  while (text.length < total) {
+    const piece = await fetchText(key, row, place, text.length);
+    if (piece.text === "") break;
+    text += piece.text;
+  }
+  return text;
 }
 
 /**
@@ -57,15 +77,20 @@ function drawSection(key, row, section, place) {
  * @param {number} row
  * @param {Section} section
  * @param {number} place
+ * @param {string} words
  */
-function drawText(key, row, section, place) {
+function drawText(key, row, section, place, words) {
   const text = section.text ?? "";
   const total = section.chars ?? text.length;
-  const block = h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": section.label || "Text" }, text);
+  const isWhole = total <= text.length;
+  const tree = section.type === "json" && isWhole && !UNBROKEN.test(text) ? drawJson(text, words) : undefined;
+  if (tree !== undefined) return [tree];
+  const content = section.type === "code" ? drawProgram(text) : [text];
+  const block = h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": section.label || "Text" }, ...content);
   block.classList.toggle("is-unbroken", UNBROKEN.test(text));
-  if (total <= text.length) return [block];
+  if (isWhole) return [block];
   let shown = text.length;
-  const button = h("button", { class: "link", type: "button", onclick: () => void more() });
+  const button = h("button", { class: "link show-more", type: "button", onclick: () => void more() });
   const describe = () => {
     button.textContent = `Show more (${formatChars(total - shown)} left)`;
   };

@@ -12,9 +12,16 @@ const WAIT_MILLISECONDS = 180;
 const MAX_RANGES = 500;
 
 export class FindBar {
-  /** @param {RunKey} key @param {() => Timeline | undefined} timeline */
-  constructor(key, timeline) {
+  /**
+   * @param {RunKey} key
+   * @param {Element} element where words are marked
+   * @param {() => Timeline | undefined} timeline
+   * @param {(row: number, words: string) => void} onShow shows a row, and words in it
+   */
+  constructor(key, element, timeline, onShow) {
     this._key = key;
+    this._marked = element;
+    this._onShow = onShow;
     this._timeline = timeline;
     /** @type {number[]} */
     this._rows = [];
@@ -58,7 +65,7 @@ export class FindBar {
   _describe() {
     const { length } = this._rows;
     if (this._words === "") this._count.textContent = "";
-    else if (length === 0) this._count.textContent = "nothing";
+    else if (length === 0) this._count.textContent = "Nothing found";
     else this._count.textContent = this._place < 0 ? `${length} rows` : `${this._place + 1} of ${length}`;
   }
 
@@ -69,7 +76,7 @@ export class FindBar {
     this._place = (this._place + step + this._rows.length) % this._rows.length;
     if (this._place < 0) this._place = 0;
     const row = this._rows[this._place];
-    if (row !== undefined) timeline.select(row, "center");
+    if (row !== undefined) this._onShow(row, this._words);
     this._describe();
   }
 
@@ -82,7 +89,7 @@ export class FindBar {
       event.preventDefault();
       this._input.value = "";
       void this._search();
-      this._timeline()?.element.focus();
+      this._timeline()?.focus();
     }
   }
 
@@ -98,15 +105,14 @@ export class FindBar {
   /** Mark the words in what is drawn. */
   highlight() {
     if (!("highlights" in CSS)) return;
-    const element = this._timeline()?.element;
     const words = this._words.toLowerCase();
-    if (words === "" || element === undefined) {
+    if (words === "") {
       CSS.highlights.delete("found");
       return;
     }
     /** @type {Range[]} */
     const ranges = [];
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const walker = document.createTreeWalker(this._marked, NodeFilter.SHOW_TEXT);
     while (walker.nextNode() && ranges.length < MAX_RANGES) {
       const node = walker.currentNode;
       const text = (node.nodeValue ?? "").toLowerCase();

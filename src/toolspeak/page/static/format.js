@@ -9,11 +9,11 @@ export function formatCount(count) {
 }
 
 /**
- * What a model has read and written. Some endpoints do not count what was read.
+ * Input and output tokens. Some endpoints do not count those of the input.
  * @param {{input_tokens?: number, output_tokens?: number}} usage
  */
 export function formatTokens({ input_tokens: read = 0, output_tokens: written = 0 }) {
-  return `${read > 0 ? `${formatCount(read)} ` : ""}→ ${formatCount(written)}`;
+  return `${read > 0 ? `${formatCount(read)} in / ` : ""}${formatCount(written)} out`;
 }
 
 /** @param {number} value */

@@ -1,6 +1,7 @@
 // @ts-check
 // A new run that goes on from a point of another one: from a fact as it is, from an edit, or with a further message.
 
+import { Composer } from "./composer.js";
 import { h } from "./dom.js";
 import { fetchEdit, fetchOffer, goOn } from "./playground_api.js";
 
@@ -11,9 +12,9 @@ import { fetchEdit, fetchOffer, goOn } from "./playground_api.js";
 const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Go on" };
 const NOTES = {
   message: "The new run begins with this message.",
-  answer: "The new run reads this text as if the model had just written it.",
+  answer: "The new run takes this as if the model had just written it, and runs the calls.",
   result: "The model sees this result instead. Calls that refer to it run again.",
-  "": "The new run has the same beginning. What was under way at this fact happens anew.",
+  "": "The new run has the same beginning. What was under way at this point happens anew.",
 };
 
 let isThere = false;
@@ -32,7 +33,7 @@ export function setPlayground(value) {
  */
 export function drawGoOn(key, row, summary) {
   if (!isThere) return [];
-  /** @param {string} words @param {"edit" | "say" | "fact"} way */
+  /** @param {string} words @param {"edit" | "fact"} way */
   const button = (words, way) =>
     h("button", { type: "button", class: "link", onclick: () => void showDialog(key, row, summary, way) }, words);
   const canEdit = row.kind === "message" || (row.kind === "turn" && row.finish) || (row.kind === "call" && row.end != null);
@@ -43,25 +44,36 @@ export function drawGoOn(key, row, summary) {
 }
 
 /**
- * Build the button by which somebody says something next, after the end of the run.
+ * Build what somebody writes in to go on with the conversation of a run, below its rows.
  * @param {RunKey} key
  * @param {() => RunModel | undefined} model
+ * @returns {HTMLElement | undefined} undefined without a playground
  */
-export function buildNextButton(key, model) {
-  const button = h("button", { type: "button", class: "link", hidden: !isThere }, "Say something next…");
+export function buildReply(key, model) {
+  if (!isThere) return undefined;
+  const button = h("button", { type: "button", class: "link" }, "Say something next…");
+  const element = h("footer", { class: "reply" }, button);
   button.addEventListener("click", () => {
-    const run = model();
-    const last = run?.rows.at(-1);
-    if (run !== undefined && last !== undefined) void showDialog(key, last, run.summary, "say");
+    const summary = model()?.summary;
+    const composer = new Composer({
+      label: "What you say next",
+      chosen: { model: summary?.model, dialect: summary?.dialect },
+      send: async (prompt, setup, attachments) => {
+        const run = await goOn(key, { prompt, setup, attachments });
+        location.hash = `#chat=${run.source}/${run.id}`;
+      },
+    });
+    element.replaceChildren(composer.element);
+    void composer.open();
   });
-  return button;
+  return element;
 }
 
 /**
  * @param {RunKey} key
  * @param {Row} row
  * @param {Summary} summary
- * @param {"edit" | "say" | "fact"} way
+ * @param {"edit" | "fact"} way
  */
 async function showDialog(key, row, summary, way) {
   const state = h("p", { class: "quiet", role: "status" });
@@ -70,8 +82,9 @@ async function showDialog(key, row, summary, way) {
   document.body.append(dialog);
   try {
     const offer = await fetchOffer();
+    const found = await fetchEdit(key, row.i);
     /** @type {Editable} */
-    const edit = way === "edit" ? await fetchEdit(key, row.i) : { what: "", text: "", is_error: false };
+    const edit = way === "edit" ? found : { what: "", text: "", is_error: false, points: found.points };
     fill(dialog, key, row, summary, way, offer, edit, state);
   } catch (error) {
     state.textContent = error instanceof Error ? error.message : String(error);
@@ -85,17 +98,20 @@ async function showDialog(key, row, summary, way) {
  * @param {RunKey} key
  * @param {Row} row
  * @param {Summary} summary
- * @param {"edit" | "say" | "fact"} way
+ * @param {"edit" | "fact"} way
  * @param {Offer} offer
  * @param {Editable} edit
  * @param {HTMLElement} state
  */
 function fill(dialog, key, row, summary, way, offer, edit, state) {
-  const title = way === "say" ? "Say something next" : TITLES[edit.what];
+  const title = TITLES[edit.what];
   const model = drawSelect("Model", offer.models, summary.model ?? "");
   const dialect = drawSelect("Dialect", offer.dialects, row.dialect ?? summary.dialect ?? "");
-  const fact = drawSelect("After fact", row.facts.map(String), String(row.facts.at(-1)));
-  const text = h("textarea", { class: "field text", rows: 10, "aria-label": title, spellcheck: "false" });
+  const points = edit.points.map(([number, words]) => h("option", { value: number }, words));
+  const point = h("select", { class: "field", "aria-label": "Go on after" }, ...points);
+  point.value = String(edit.points.at(-1)?.[0] ?? "");
+  const calls = edit.calls === undefined ? undefined : new CallEditor(edit.calls, offer);
+  const text = h("textarea", { class: "field text", rows: edit.calls === undefined ? 10 : 4, "aria-label": title, spellcheck: "false" });
   text.value = edit.text;
   const isError = h("input", { type: "checkbox" });
   isError.checked = edit.is_error;
@@ -103,11 +119,9 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
     go.disabled = true;
     const body = { setup: { model: model.value, dialect: dialect.value } };
     const more =
-      way === "say"
-        ? { prompt: text.value }
-        : way === "edit"
-          ? { row: row.i, text: text.value, is_error: isError.checked }
-          : { fact: Number(fact.value) };
+      way === "edit"
+        ? { row: row.i, text: text.value, is_error: isError.checked, calls: calls?.read() }
+        : { fact: Number(point.value) };
     try {
       const run = await goOn(key, { ...body, ...more });
       dialog.close();
@@ -121,9 +135,10 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
   dialog.setAttribute("aria-label", title);
   dialog.append(
     h("h2", {}, title),
-    h("p", { class: "quiet" }, way === "say" ? "The new run has the whole conversation before it." : NOTES[edit.what]),
+    h("p", { class: "quiet" }, NOTES[edit.what]),
   );
   if (way !== "fact") dialog.append(text);
+  if (calls !== undefined) dialog.append(calls.element);
   if (edit.what === "result") dialog.append(h("label", { class: "check" }, isError, " The call failed with this text"));
   dialog.append(
     h(
@@ -131,7 +146,7 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
       { class: "choices" },
       h("label", { class: "labelled" }, "Model", model),
       h("label", { class: "labelled" }, "Dialect", dialect),
-      way === "fact" ? h("label", { class: "labelled" }, "After fact", fact) : null,
+      way === "fact" ? h("label", { class: "labelled" }, "Go on after", point) : null,
     ),
     state,
     h(
@@ -141,6 +156,41 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
       h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
     ),
   );
+}
+
+/** The calls of an answer, which can be edited, added and removed. */
+class CallEditor {
+  /** @param {{name: string, arguments: string}[]} calls @param {Offer} offer */
+  constructor(calls, offer) {
+    this._offer = offer;
+    this._list = h("div", { class: "edited-calls" });
+    const add = h("button", { type: "button", class: "link" }, "Add a call");
+    add.addEventListener("click", () => this._add(offer.tools[0]?.name ?? "", "{}").focus());
+    this.element = h("fieldset", { class: "call-editor" }, h("legend", {}, "Calls"), this._list, add);
+    for (const call of calls) this._add(call.name, call.arguments);
+  }
+
+  /** @param {string} name @param {string} text */
+  _add(name, text) {
+    const names = this._offer.tools.map((tool) => tool.name);
+    const tool = drawSelect("Tool", names.includes(name) || name === "" ? names : [name, ...names], name);
+    const rows = Math.min(12, text.split("\n").length + 1);
+    const written = h("textarea", { class: "field text", rows, "aria-label": "Arguments, as JSON", spellcheck: "false" });
+    written.value = text;
+    const remove = h("button", { type: "button", class: "link", "aria-label": `Remove the call of ${name}` }, "Remove");
+    const element = h("div", { class: "edited-call" }, h("div", { class: "part-head" }, tool, remove), written);
+    remove.addEventListener("click", () => element.remove());
+    this._list.append(element);
+    return tool;
+  }
+
+  /** @returns {{name: string, arguments: string}[]} */
+  read() {
+    return [...this._list.children].map((each) => ({
+      name: each.querySelector("select")?.value ?? "",
+      arguments: each.querySelector("textarea")?.value ?? "",
+    }));
+  }
 }
 
 /** @param {string} label @param {string[]} names @param {string} chosen */

@@ -9,11 +9,12 @@ import { h } from "./dom.js";
 const HELP = [
   ["j  k", "next, previous row"],
   ["[  ]", "previous, next turn"],
-  ["Enter", "unfold or fold the row"],
+  ["Enter", "show the details of the row, or close them"],
+  ["e  E", "next, previous error, repair or refusal"],
   ["← →", "hide or list what is under the row"],
   ["t", "turns alone, or calls as well"],
   ["s", "of a turn: what the model was shown"],
-  ["x", "fold all rows"],
+  ["x", "close the details"],
   ["g  G", "first, last row"],
   ["/", "find"],
   ["n  N", "next, previous row that was found"],
@@ -87,16 +88,23 @@ function pressInRun(event, view) {
       return true;
     case "Enter":
       if (event.target instanceof HTMLButtonElement) return false; // the button does it
-      timeline.toggleActive();
+      view.toggleDetails();
+      return true;
+    case "e":
+      view.moveFault(1);
+      return true;
+    case "E":
+      view.moveFault(-1);
       return true;
     case "t":
       view.toggleCalls();
       return true;
     case "s":
-      timeline.toggleRequest();
+      view.toggleRequest();
       return true;
     case "x":
-      timeline.foldAll();
+    case "Escape":
+      view.closeDetails();
       return true;
     case "g":
       timeline.jump("start");

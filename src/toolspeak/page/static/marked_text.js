@@ -2,6 +2,7 @@
 // What the model wrote, with marks that say what each part was read as. A mark has a number, and the numbers are
 // explained below the text: by which rule a call was found, what was repaired, why a call was refused.
 
+import { buildCopyButton } from "./copy_button.js";
 import { h, showControls } from "./dom.js";
 import { formatChars } from "./format.js";
 
@@ -34,6 +35,12 @@ export function drawMarkedText(section) {
   return h(
     "section",
     { class: "part part-raw" },
+    h(
+      "div",
+      { class: "part-head" },
+      h("h3", {}, "What the model wrote"),
+      buildCopyButton("what the model wrote", () => spans.map((span) => span.text).join("")),
+    ),
     text,
     rest > 0 ? h("p", { class: "quiet" }, `${formatChars(rest)} more are not marked.`) : null,
     number > 0 ? notes : null,

@@ -1,10 +1,11 @@
 // @ts-check
 // The whole run at a glance: a lane for the model, one for each tool and one for approvals, over the time of the run. A
-// lane is one path, however many calls it has.
+// lane is one path, however many calls it has, and one in red for what failed.
 
 import { h, svg } from "./dom.js";
 import { formatSeconds } from "./format.js";
 
+/** @import { Row } from "./types.js" */
 /** @import { RunModel } from "./run_model.js" */
 
 const MAX_TOOL_LANES = 5;
@@ -13,8 +14,9 @@ const LANE_REM = 0.9;
 const LANE = 14;
 const BAR = 8;
 const MIN_BAR = 1.2;
+const MIN_FAULT = 4; // whoever looks for it must see it
 
-/** @typedef {{name: string, kind: string, bars: [number, number][]}} Lane */
+/** @typedef {{name: string, kind: string, bars: [number, number][], faults: [number, number][]}} Lane */
 
 /**
  * @param {RunModel} model
@@ -22,26 +24,41 @@ const MIN_BAR = 1.2;
  */
 export function buildLanes(model) {
   /** @type {Lane} */
-  const turns = { name: "model", kind: "model", bars: [] };
+  const turns = { name: "model", kind: "model", bars: [], faults: [] };
   /** @type {Lane} */
-  const approvals = { name: "approval", kind: "approval", bars: [] };
+  const inner = { name: "inner agents", kind: "model", bars: [], faults: [] };
+  /** @type {Lane} */
+  const approvals = { name: "approval", kind: "approval", bars: [], faults: [] };
   /** @type {Map<string, Lane>} */
   const tools = new Map();
+  /** @param {Lane} lane @param {Row} row @param {number} start @param {number} end */
+  const add = (lane, row, start, end) => (isBad(row) ? lane.faults : lane.bars).push([start, end]);
   for (const row of model.rows) {
     if (row === undefined || row.void) continue;
+    const lane = row.inner ? inner : turns;
     if (row.kind === "turn" && typeof row.start === "number") {
-      turns.bars.push([row.start, row.end ?? model.duration]);
+      add(lane, row, row.start, row.end ?? model.duration);
     } else if (row.kind === "call" && row.name) {
-      if (typeof row.asked === "number") approvals.bars.push([row.asked, row.answered ?? model.duration]);
-      if (typeof row.start !== "number") continue;
+      if (typeof row.asked === "number") add(approvals, row, row.asked, row.answered ?? model.duration);
+      if (typeof row.start !== "number") {
+        if (row.stage === "malformed" && typeof row.ready === "number") turns.faults.push([row.ready, row.ready]);
+        continue;
+      }
       const isKnown = tools.has(row.name) || tools.size < MAX_TOOL_LANES;
       const name = isKnown ? row.name : "other tools";
-      const lane = tools.get(name) ?? { name, kind: "tool", bars: [] };
-      lane.bars.push([row.start, row.end ?? model.duration]);
-      tools.set(name, lane);
+      const own = tools.get(name) ?? { name, kind: "tool", bars: [], faults: [] };
+      add(own, row, row.start, row.end ?? model.duration);
+      tools.set(name, own);
+    } else if (row.stage === "malformed" && typeof row.ready === "number") {
+      lane.faults.push([row.ready, row.ready]);
     }
   }
-  return [turns, ...tools.values(), approvals].filter((lane) => lane.bars.length > 0);
+  return [turns, inner, ...tools.values(), approvals].filter((lane) => lane.bars.length + lane.faults.length > 0);
+}
+
+/** @param {Row} row */
+function isBad(row) {
+  return row.faults?.some((fault) => fault !== "repair") ?? false;
 }
 
 export class Overview {
@@ -68,12 +85,17 @@ export class Overview {
     this._duration = model.duration;
     const height = lanes.length * LANE;
     this._drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
-    this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}`);
+    const faults = lanes.reduce((count, lane) => count + lane.faults.length, 0);
+    const words = faults === 0 ? "" : `, ${faults} in red failed`;
+    this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}${words}`);
     this._drawing.style.height = `${lanes.length * LANE_REM}rem`;
     this._drawing.replaceChildren(
-      ...lanes.map((lane, place) =>
-        svg("path", { class: `lane lane-${lane.kind}`, d: drawPath(lane, place * LANE + (LANE - BAR) / 2, model.duration) }),
-      ),
+      ...lanes.flatMap((lane, place) => {
+        const top = place * LANE + (LANE - BAR) / 2;
+        const bars = svg("path", { class: `lane lane-${lane.kind}`, d: drawPath(lane.bars, top, model.duration) });
+        if (lane.faults.length === 0) return [bars];
+        return [bars, svg("path", { class: "lane-fault", d: drawPath(lane.faults, top, model.duration, MIN_FAULT) })];
+      }),
     );
     this._labels.replaceChildren(...lanes.map((lane) => h("span", {}, lane.name)));
     this._scale.replaceChildren(h("span", {}, "0"), h("span", {}, formatSeconds(model.duration)));
@@ -89,15 +111,16 @@ export class Overview {
 }
 
 /**
- * @param {Lane} lane
+ * @param {[number, number][]} bars
  * @param {number} top
  * @param {number} duration
+ * @param {number} [least] the least width of a bar
  */
-function drawPath(lane, top, duration) {
+function drawPath(bars, top, duration, least = MIN_BAR) {
   let path = "";
   let last = -1;
-  for (const [start, end] of lane.bars) {
-    const width = Math.max(MIN_BAR, ((end - start) / duration) * WIDTH);
+  for (const [start, end] of bars) {
+    const width = Math.max(least, ((end - start) / duration) * WIDTH);
     const from = Math.min((start / duration) * WIDTH, WIDTH - width);
     if (from + width - last < 0.5) continue; // nobody could see it
     last = from + width;

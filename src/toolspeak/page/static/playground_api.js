@@ -24,7 +24,17 @@ import { post, runPath } from "./api.js";
  * @property {Record<string, number | null>} [limits]
  */
 
-/** @typedef {{what: "" | "message" | "answer" | "result", text: string, is_error: boolean}} Editable */
+/**
+ * What can be edited of a row, and after which of its facts a run can go on.
+ * @typedef {object} Editable
+ * @property {"" | "message" | "answer" | "result"} what
+ * @property {string} text
+ * @property {boolean} is_error
+ * @property {{name: string, arguments: string}[]} [calls]
+ * @property {[number, string][]} points
+ */
+
+/** A file that is sent with a prompt. @typedef {{name: string, mime: string, data: string}} Attachment */
 
 /** @type {Promise<Offer> | undefined} */
 let offer;
@@ -43,9 +53,9 @@ export function fetchOffer() {
   return offer;
 }
 
-/** @param {string} prompt @param {Setup} setup @returns {Promise<RunKey>} */
-export function startRun(prompt, setup) {
-  return post("/api/playground/runs", { prompt, setup });
+/** @param {string} prompt @param {Setup} setup @param {Attachment[]} [attachments] @returns {Promise<RunKey>} */
+export function startRun(prompt, setup, attachments = []) {
+  return post("/api/playground/runs", { prompt, setup, attachments });
 }
 
 /** @param {RunKey} key @param {number} row @returns {Promise<Editable>} */
@@ -55,7 +65,8 @@ export function fetchEdit(key, row) {
 
 /**
  * @param {RunKey} key
- * @param {{setup: Setup, fact?: number, row?: number, text?: string, is_error?: boolean, prompt?: string}} body
+ * @param {{setup: Setup, fact?: number, row?: number, text?: string, is_error?: boolean, prompt?: string,
+ *   calls?: {name: string, arguments: string}[], attachments?: Attachment[]}} body
  * @returns {Promise<RunKey>}
  */
 export function goOn(key, body) {

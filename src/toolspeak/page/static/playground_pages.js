@@ -1,6 +1,8 @@
 // @ts-check
-// What the address behind `#` can name beside one run: `#play`, and `#compare=playground/a,playground/b`.
+// What the address behind `#` can name beside one run: `#play`, `#chat`, `#chat=playground/a`, and
+// `#compare=playground/a,playground/b`.
 
+import { ChatView } from "./chat_view.js";
 import { CompareView } from "./compare_view.js";
 import { h } from "./dom.js";
 import { setPlayground } from "./go_on.js";
@@ -10,10 +12,12 @@ import { Playground } from "./playground.js";
 
 export class PlaygroundPages {
   constructor() {
-    this.link = h("a", { class: "play-link", href: "#play", hidden: true }, "Playground");
+    this._play = h("a", { class: "play-link", href: "#play" }, "Playground");
+    this._chat = h("a", { class: "play-link", href: "#chat" }, "Chat");
+    this.link = h("div", { class: "play-links", hidden: true });
     this._playground = new Playground();
-    /** @type {CompareView | undefined} */
-    this._compared = undefined;
+    /** @type {CompareView | ChatView | undefined} */
+    this._opened = undefined;
     this._isThere = false;
     this._hasRuns = false;
   }
@@ -23,18 +27,29 @@ export class PlaygroundPages {
     this._isThere = sources.some((source) => source.name === "playground");
     this._hasRuns = sources.some((source) => source.runs.length > 0);
     this.link.hidden = !this._isThere;
+    if (this._isThere) this.link.append(this._chat, this._play);
     setPlayground(this._isThere);
   }
 
   /** @returns {HTMLElement | undefined} what the address names; undefined if it names a run, or nothing */
   open() {
-    this._compared?.close();
-    this._compared = undefined;
     const parameters = new URLSearchParams(location.hash.slice(1));
     const isFirst = this._isThere && !this._hasRuns && location.hash.length < 2;
     const isPlayground = parameters.has("play") || isFirst;
-    if (isPlayground) this.link.setAttribute("aria-current", "page");
-    else this.link.removeAttribute("aria-current");
+    const isChat = this._isThere && parameters.has("chat");
+    this._play.toggleAttribute("aria-current", isPlayground);
+    this._chat.toggleAttribute("aria-current", isChat);
+    const [chat] = readKey(parameters.get("chat") ?? "");
+    const opened = this._opened;
+    if (isChat && opened instanceof ChatView && chat !== undefined && chat.id === opened.key?.id) return opened.element;
+    opened?.close();
+    this._opened = undefined;
+    if (isChat) {
+      const view = (this._opened = new ChatView(chat));
+      void view.open();
+      document.title = "Chat – toolspeak";
+      return view.element;
+    }
     if (isPlayground) {
       void this._playground.open();
       document.title = "Playground – toolspeak";
@@ -42,10 +57,10 @@ export class PlaygroundPages {
     }
     const keys = (parameters.get("compare") ?? "").split(",").flatMap(readKey);
     if (keys.length === 0) return undefined;
-    this._compared = new CompareView(keys);
-    void this._compared.open();
+    const compared = (this._opened = new CompareView(keys));
+    void compared.open();
     document.title = "Side by side – toolspeak";
-    return this._compared.element;
+    return compared.element;
   }
 }
 

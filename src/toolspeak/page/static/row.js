@@ -9,6 +9,9 @@ import { formatCost, formatSeconds, formatTokens } from "./format.js";
 
 const ROLES = { system: "System", user: "You", assistant: "Model", tool: "Results" };
 
+/** Who wrote a message of an inner run: it is asked by the agent above it, and not by a person. */
+const INNER_ROLES = { ...ROLES, user: "Task" };
+
 const STOP_WORDS = {
   answered: "Answered",
   empty: "No answer",
@@ -45,23 +48,24 @@ export function describeEnd(reason) {
 /**
  * @param {RunModel} model
  * @param {Row} row
- * @param {boolean} isUnfolded
+ * @param {boolean} isOpened whether its details are shown
  * @returns {HTMLButtonElement}
  */
-export function drawRow(model, row, isUnfolded) {
-  const { label, text, meta, tone } = describe(model, row);
+export function drawRow(model, row, isOpened) {
+  const { label, text, meta, tone } = describeRow(model, row);
+  const since = findOpenStart(model, row);
   const button = h(
     "button",
     {
       class: `row row-${row.kind}${tone ? ` tone-${tone}` : ""}${row.void ? " is-void" : ""}`,
       type: "button",
-      "aria-expanded": String(isUnfolded),
+      "aria-expanded": String(isOpened),
       "data-row": row.i,
     },
     h("span", { class: "row-label" }, label),
     h("span", { class: "row-text" }, text),
     ...badges(row, isOver(model)).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
-    meta ? h("span", { class: "row-meta", title: describeTokens(row) }, meta) : null,
+    meta || since !== undefined ? h("span", { class: "row-meta", title: describeTokens(row), "data-since": since }, meta ?? "") : null,
   );
   button.style.setProperty("--level", String(model.level(row.i)));
   if (model.hasTimes) placeBar(model, row, button);
@@ -73,24 +77,26 @@ export function drawRow(model, row, isUnfolded) {
  * @param {Row} row
  * @returns {{label: string, text: string, meta?: string, tone?: string}}
  */
-function describe(model, row) {
+export function describeRow(model, row) {
   const draft = model.drafts.get(row.i);
   switch (row.kind) {
     case "message": {
-      const role = ROLES[/** @type {keyof typeof ROLES} */ (row.role)] ?? row.role ?? "";
+      const roles = row.inner ? INNER_ROLES : ROLES;
+      const role = roles[/** @type {keyof typeof ROLES} */ (row.role)] ?? row.role ?? "";
       return { label: role, text: row.text ?? "", tone: row.role };
     }
     case "turn": {
       const arriving = draft?.get("text") ?? draft?.get("thinking");
       const isOpen = row.finish === undefined && !row.void;
-      const text = row.text || (arriving ? arriving.slice(-160) : isOpen ? "…" : "");
+      const text = row.text || (arriving ? arriving.slice(-160) : isOpen ? describeOpen(model) : "");
       return { label: `Turn ${row.turn}`, text, meta: turnMeta(row), tone: isOpen ? "open" : undefined };
     }
     case "call": {
       const written = row.arguments ?? draft?.get("args") ?? "";
       const outcome = row.error ?? row.result;
       const progress = model.progress.get(row.i);
-      const text = `(${written})${outcome ? `  →  ${outcome}` : progress ? `  …  ${progress}` : ""}`;
+      const given = row.is_program ? written : `(${written})`;
+      const text = `${given}${outcome ? `  →  ${outcome}` : progress ? `  …  ${progress}` : ""}`;
       return { label: row.name || "a call", text, meta: duration(row), tone: callTone(row) };
     }
     case "end": {
@@ -100,6 +106,21 @@ function describe(model, row) {
     default:
       return { label: "Note", text: row.text ?? "" };
   }
+}
+
+/** @param {RunModel} model what a turn is called of which nothing has arrived */
+function describeOpen(model) {
+  return model.isGoingOn ? "The model is working…" : "Not finished";
+}
+
+/**
+ * @param {RunModel} model
+ * @param {Row} row
+ * @returns {number | undefined} when a turn or a call began that still goes on
+ */
+function findOpenStart(model, row) {
+  if (!model.isGoingOn || row.void || typeof row.end === "number" || typeof row.start !== "number") return undefined;
+  return row.kind === "turn" || (row.kind === "call" && row.stage === "running") ? row.start : undefined;
 }
 
 /** @param {Row} row */
@@ -122,7 +143,7 @@ function turnMeta(row) {
 /** @param {Row} row */
 function describeTokens(row) {
   if (row.kind !== "turn") return undefined;
-  return `${row.input_tokens ?? 0} tokens read, ${row.output_tokens ?? 0} written`;
+  return `${row.input_tokens ?? 0} input tokens, ${row.output_tokens ?? 0} output tokens`;
 }
 
 /** @param {Row} row */
@@ -133,12 +154,13 @@ function duration(row) {
 
 /** @param {Row} row */
 function endMeta(row) {
-  return typeof row.at === "number" ? formatSeconds(row.at) : "";
+  const seconds = row.seconds ?? row.at;
+  return typeof seconds === "number" ? formatSeconds(seconds) : "";
 }
 
 /** @param {RunModel} model whether nothing more happens in a run */
 function isOver(model) {
-  return model.summary.status === "done" || (!model.isLive && !model.isReading);
+  return !model.isGoingOn && !model.isReading;
 }
 
 /**

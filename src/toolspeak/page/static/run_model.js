@@ -28,8 +28,13 @@ export class RunModel {
     this.failure = outline.failure;
     this.started = outline.started;
     this.canAnswer = outline.answers === true;
+    this.origin = outline.origin ?? undefined;
     this.duration = 0;
     this.hasTimes = false;
+    /** @type {string} the fault that listed rows must have; "" for all rows, "any" for any fault */
+    this.filter = "";
+    this._known = 0; // the last time of a fact
+    this._heard = 0; // when something was last heard of the run, on the clock of the browser
     this.mergeOutline(outline);
   }
 
@@ -48,12 +53,28 @@ export class RunModel {
     return [...outline.rows.map((row) => row.i), ...before, ...this.drafts.keys(), ...this.progress.keys()];
   }
 
+  /** Whether something may still happen. */
+  get isGoingOn() {
+    return this.isLive && this.summary.status !== "done";
+  }
+
+  /** Let the time of a run go on while it does, though nothing arrives. @returns {boolean} whether it has changed */
+  tick() {
+    if (!this.isGoingOn || !this.hasTimes) return false;
+    const now = Date.now() / 1000;
+    const since = this.started ?? (this._heard > 0 ? this._heard - this._known : undefined);
+    if (since === undefined || now - since <= this.duration) return false;
+    this.duration = now - since;
+    return true;
+  }
+
   /** @param {Change[]} changes @returns {{rows: Set<number>, drafts: Set<number>}} what has changed */
   apply(changes) {
     /** @type {Set<number>} */
     const rows = new Set();
     /** @type {Set<number>} */
     const drafts = new Set();
+    this._heard = Date.now() / 1000;
     for (const change of changes) {
       if (change.type === "draft") {
         this._addDraft(change);
@@ -99,9 +120,26 @@ export class RunModel {
       const time = row.end ?? row.answered ?? row.start ?? row.ready ?? row.at;
       if (typeof time === "number") {
         this.hasTimes = true;
-        this.duration = Math.max(this.duration, time);
+        this._known = Math.max(this._known, time);
       }
     }
+    this.duration = Math.max(this._known, this.isGoingOn ? this.duration : 0);
+  }
+
+  /** @param {number} index whether a row has the faults that are looked for */
+  _isWanted(index) {
+    /** @type {string[]} */
+    const faults = this.rows[index]?.faults ?? [];
+    return this.filter === "any" ? faults.length > 0 : faults.includes(this.filter);
+  }
+
+  /** @param {string} fault "any" for any @returns {number[]} the rows in which it happened, in the order of the list */
+  faulty(fault = "any") {
+    const before = this.filter;
+    this.filter = fault;
+    const found = this.rows.filter((row) => row !== undefined && this._isWanted(row.i)).map((row) => row.i);
+    this.filter = before;
+    return found;
   }
 
   /** @param {number} index @returns {Row} */
@@ -137,6 +175,7 @@ export class RunModel {
 
   /** @returns {number[]} the rows that are listed, in their order */
   listed() {
+    if (this.filter !== "") return this._listFaulty();
     /** @type {number[]} */
     const found = [];
     const stack = [...this._roots].reverse();
@@ -151,8 +190,15 @@ export class RunModel {
     return found;
   }
 
-  /** @returns {number[]} */
-  turns() {
-    return this.rows.filter((row) => row.kind === "turn").map((row) => row.i);
+  /** @returns {number[]} the rows with the faults that are looked for, and those above them */
+  _listFaulty() {
+    /** @type {Set<number>} */
+    const found = new Set();
+    for (const index of this.faulty(this.filter)) {
+      const above = [index];
+      for (let parent = this.rows[index]?.parent; parent !== undefined; parent = this.rows[parent]?.parent) above.push(parent);
+      for (const each of above.reverse()) found.add(each);
+    }
+    return [...found];
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Saves a run: as one HTML file to send to somebody, as a test, or as a question of a suite.
+// Saves a run: as one HTML file to send to somebody, as a test, or as a case for `toolspeak eval`.
 
 import { runPath } from "./api.js";
 import { h } from "./dom.js";
@@ -45,7 +45,7 @@ function showDialog(key) {
     h("h2", {}, "Save the run"),
     drawForm("One HTML file", "Opens anywhere, without a network. Keys are left out.", "html", label),
     drawForm("A test", "Python, with the model's messages word for word and your functions.", "test"),
-    drawForm("A question of a suite", "For toolspeak eval, with the calls of the first turn.", "question"),
+    drawForm("Eval case", "For toolspeak eval, with the calls of the first turn.", "question"),
     state,
     h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close"),
   );

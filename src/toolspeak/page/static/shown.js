@@ -86,7 +86,7 @@ function drawRequest(shown, load) {
       h(
         "section",
         { class: "shown-message" },
-        h("h3", {}, `Tools in the field of the API (${shown.tool_count})`),
+        h("h3", {}, `Tools parameter (${shown.tool_count})`),
         h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": "Tools" }, shown.tools),
       ),
     );
@@ -96,7 +96,7 @@ function drawRequest(shown, load) {
       h(
         "section",
         { class: "shown-message" },
-        h("h3", {}, "Grammar that the answer is held to"),
+        h("h3", {}, "Grammar of the answer"),
         h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": "Grammar" }, shown.grammar),
       ),
     );

@@ -33,6 +33,10 @@
  * @property {boolean} [approved]
  * @property {boolean} [ran]
  * @property {boolean} [void]
+ * @property {boolean} [inner] whether it is of an inner run: of an agent or a program that a call runs
+ * @property {boolean} [is_program] whether the call runs a program
+ * @property {("error" | "repair" | "refusal")[]} [faults]
+ * @property {number} [seconds] of an end: how long the run took
  * @property {number} [media]
  * @property {number | null} [at]
  * @property {number | null} [ready]
@@ -56,7 +60,30 @@
  * @property {number} input_tokens
  * @property {number} output_tokens
  * @property {number | null} cost
+ * @property {number} turns
+ * @property {number} calls
+ * @property {number} errors
+ * @property {number} repairs
+ * @property {number} refusals
  */
+
+/** The run that another one goes on from. @typedef {RunKey & {title: string, is_fork: boolean}} Origin */
+
+/**
+ * What was asked and what was answered, and the rows that hold them.
+ * @typedef {object} RunAnswer
+ * @property {string} prompt
+ * @property {string} answer
+ * @property {boolean} is_cut
+ * @property {boolean} is_prompt_cut
+ * @property {boolean} is_json
+ * @property {number} [prompt_row]
+ * @property {number} [answer_row]
+ */
+
+/** A call in a conversation. @typedef {{name: string, arguments: string, stage: string, outcome: string, row?: number}} ChatCall */
+
+/** @typedef {{role: string, text: string, is_cut: boolean, media: string[], calls: ChatCall[], row?: number}} ChatMessage */
 
 /** @typedef {{row: number, part: string, text: string}} Draft */
 
@@ -73,6 +100,7 @@
  * @property {string} failure
  * @property {Draft[]} drafts
  * @property {Progress[]} progress
+ * @property {Origin | null} [origin]
  * @property {boolean} [answers] whether calls can be approved here
  */
 
@@ -87,7 +115,7 @@
 /**
  * A part of the details of a row.
  * @typedef {object} Section
- * @property {"text" | "thinking" | "json" | "error" | "remark" | "changes" | "media" | "raw" | "figures"} type
+ * @property {"text" | "thinking" | "json" | "code" | "log" | "error" | "remark" | "changes" | "media" | "raw" | "figures"} type
  * @property {string} [label]
  * @property {string} [text]
  * @property {number} [chars]

@@ -4,7 +4,7 @@
 
 import { h } from "./dom.js";
 
-const MARGIN_PIXELS = 120;
+const MARGIN_PIXELS = 100;
 
 /**
  * @template K
@@ -16,8 +16,9 @@ export class VirtualList {
    * @param {(key: K) => HTMLElement} options.draw draws an item
    * @param {() => number} options.estimate the height of an item that was never drawn
    * @param {() => void} [options.onShow] is called when other items are drawn, or the list was scrolled
+   * @param {HTMLElement} [options.head] what stands above the items and scrolls with them
    */
-  constructor({ label, draw, estimate, onShow = () => {} }) {
+  constructor({ label, draw, estimate, onShow = () => {}, head }) {
     this._draw = draw;
     this._onShow = onShow;
     this._estimate = estimate;
@@ -32,7 +33,8 @@ export class VirtualList {
     /** @type {Map<K, HTMLElement>} */
     this._drawn = new Map();
     this._space = h("div", { class: "list-space", role: "list", "aria-label": label });
-    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: "-1" }, this._space);
+    this._head = head;
+    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: "-1" }, head, this._space);
     this.staysAtEnd = false;
     this._endTop = 0;
     this._frame = 0;
@@ -40,12 +42,22 @@ export class VirtualList {
     this._keyByElement = new WeakMap();
     this._observer = new ResizeObserver((entries) => this._measure(entries));
     new ResizeObserver(() => this._resize()).observe(this.element);
+    if (head !== undefined) new ResizeObserver(() => this._resizeHead(head)).observe(head);
+    this._headHeight = 0;
+    /** @type {K | undefined} an item that stays in sight when the list or its head gets another size */
+    this.anchor = undefined;
     this._width = 0;
+  }
+
+  /** How far the items are scrolled: less than 0 if their head is in sight. */
+  get _offset() {
+    return this.element.scrollTop - (this._head?.offsetHeight ?? 0);
   }
 
   /** @returns {[number, number]} the places of the first and the last item in sight */
   get range() {
-    const { scrollTop, clientHeight } = this.element;
+    const { clientHeight } = this.element;
+    const scrollTop = this._offset;
     const last = Math.max(0, this._keys.length - 1);
     return [Math.min(this._placeAt(scrollTop), last), Math.min(this._placeAt(scrollTop + clientHeight), last)];
   }
@@ -100,8 +112,9 @@ export class VirtualList {
     const place = this._places.get(key);
     if (place === undefined) return;
     this.staysAtEnd = false;
-    const top = this._tops[place] ?? 0;
-    const bottom = this._tops[place + 1] ?? top;
+    const head = this._head?.offsetHeight ?? 0;
+    const top = head + (this._tops[place] ?? 0);
+    const bottom = head + (this._tops[place + 1] ?? 0);
     const { scrollTop, clientHeight } = this.element;
     if (block === "start" || bottom - top > clientHeight) this.element.scrollTop = top - 8;
     else if (block === "center") this.element.scrollTop = (top + bottom - clientHeight) / 2;
@@ -138,8 +151,22 @@ export class VirtualList {
       this._heights.clear(); // texts break elsewhere now; what is drawn is measured at once
       for (const [key, element] of this._drawn) this._note(key, element.offsetHeight);
       this._lay();
+      this._keepAnchor();
     }
     this._schedule();
+  }
+
+  /** @param {HTMLElement} head */
+  _resizeHead(head) {
+    const difference = head.offsetHeight - this._headHeight;
+    this._headHeight = head.offsetHeight;
+    if (this.element.scrollTop > 0 && !this.staysAtEnd) this.element.scrollTop += difference; // what is read stays there
+    this._keepAnchor();
+    this._schedule();
+  }
+
+  _keepAnchor() {
+    if (this.anchor !== undefined && !this.staysAtEnd && !this._isHidden) this.scrollTo(this.anchor);
   }
 
   _lay() {
@@ -168,7 +195,7 @@ export class VirtualList {
       const difference = this._note(key, target.offsetHeight);
       if (difference === 0 || place === undefined) continue;
       changed = true;
-      if ((this._tops[place + 1] ?? 0) <= this.element.scrollTop) above += difference;
+      if ((this._tops[place + 1] ?? 0) <= this._offset) above += difference;
     }
     if (!changed) return;
     this._lay();
@@ -217,7 +244,8 @@ export class VirtualList {
       for (const key of [...this._drawn.keys()]) this._drop(key);
       return;
     }
-    const { scrollTop, clientHeight } = this.element;
+    const { clientHeight } = this.element;
+    const scrollTop = this._offset;
     const first = this._placeAt(scrollTop - MARGIN_PIXELS);
     const last = Math.min(this._placeAt(scrollTop + clientHeight + MARGIN_PIXELS), this._keys.length - 1);
     const wanted = new Set(this._keys.slice(first, last + 1));
