@@ -3,8 +3,8 @@
     python scripts/house.py
 
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
-The last reasons: schedules, waits, signals, webhooks and leases of durable runs; resources of MCP servers;
-help for models that are lost; results that are too long to show; in training/, 18 worlds for conversations.
+The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
+and the chat of the page; `toolspeak doctor`; tools by meaning. In training/, 18 worlds for conversations.
 """
 
 import ast
@@ -17,14 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 341,
-    "lines of Python in the package": 83_800,
+    "Python files in the package": 356,
+    "lines of Python in the package": 89_700,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 10_950,
+    "lines of Python in training/": 11_400,
 }
 
 

@@ -26,8 +26,8 @@ from rich.text import Text
 
 from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.format import SafeConsole
-from toolspeak.cli.options import STORE_VARIABLE
 from toolspeak.cli.safe_text import escape_line, write_output
+from toolspeak.cli.server_options import STORE_VARIABLE
 from toolspeak.durable.runs import SQLITE_PREFIX, open_journal
 from toolspeak.execution.sandbox import detect_confinement, has_monty
 from toolspeak.models import EmbeddedModel, HttpModel, Model

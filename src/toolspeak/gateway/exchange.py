@@ -410,4 +410,4 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
         return (*history, message, Message(role="tool", parts=tuple(results)))
     text = message.raw.text if message and message.raw else message.text if message else ""
     faulty = (assistant(text),) if text.strip() else ()
-    return (*history, *faulty, assume_origin(user(note), Origin.PROGRAM))
+    return (*history, *faulty, assume_origin(user(note), Origin.LOOP))

@@ -45,16 +45,16 @@ def find_guidance(state: State, run: RunStarted) -> Guided | None:
     calls = _find_vain_calls(state, cause)
     names = dict.fromkeys(each.key.tool for each in calls)
     tools = tuple(name for name in names if name in state.specs and name != run.output)
-    report = [*_report_calls(state, calls, cause), Stretch(_list_untried(state, run), Origin.PROGRAM)]
+    report = [*_report_calls(state, calls, cause), Stretch(_list_untried(state, run), Origin.LOOP)]
     if is_escalated or loss == 1 or (loss == 2 and not tools):
-        note = compose([*report, Stretch(words.TRY_SOMETHING_ELSE, Origin.PROGRAM)])
+        note = compose([*report, Stretch(words.TRY_SOMETHING_ELSE, Origin.LOOP)])
         if is_escalated:
             return Guided(cause=cause, step="escalated", tools=tools, note=note, model=larger)
         return Guided(cause=cause, step="told", tools=tools, note=note)
     if loss == 2:
-        note = compose([*report, Stretch(words.announce_withheld(tools), Origin.PROGRAM)])
+        note = compose([*report, Stretch(words.announce_withheld(tools), Origin.LOOP)])
         return Guided(cause=cause, step="withheld", tools=tools, note=note)
-    note = compose([Stretch(words.demand_words(run.output), Origin.PROGRAM)])
+    note = compose([Stretch(words.demand_words(run.output), Origin.LOOP)])
     return Guided(cause=cause, step="words", tools=tools, note=note, model=larger)
 
 
@@ -75,7 +75,7 @@ def find_thought_guidance(state: State) -> Guided | None:
     tools = tuple(dict.fromkeys(call.name for call in state.turn.thought_calls if make_key(call) not in made))
     if not tools or state.told_of_thought or state.asked_for_words or state.demand.mode == "none":
         return None
-    note = compose([Stretch(words.explain_thought_calls(tools), Origin.PROGRAM)])
+    note = compose([Stretch(words.explain_thought_calls(tools), Origin.LOOP)])
     return Guided(cause="thought", step="told", tools=tools, note=note)
 
 
@@ -128,9 +128,9 @@ def _count(state: State, call: CallState) -> int:
 def _report_calls(state: State, calls: list[CallState], cause: LossCause) -> list[Stretch]:
     """Return what the model is told of the calls that it made in vain, and of their results."""
     if cause == "failing":
-        report = [Stretch(words.report_failures(state.failed_turns), Origin.PROGRAM)]
+        report = [Stretch(words.report_failures(state.failed_turns), Origin.LOOP)]
     else:
-        report = [Stretch(words.REPEATED_CALLS, Origin.PROGRAM)]
+        report = [Stretch(words.REPEATED_CALLS, Origin.LOOP)]
     for each in calls:
         spec = state.specs.get(each.key.tool)
         origin = Origin.OWN_RESULT if spec is not None and spec.result == "own" else Origin.FOREIGN_RESULT
@@ -138,9 +138,9 @@ def _report_calls(state: State, calls: list[CallState], cause: LossCause) -> lis
         times = f" ({_count(state, each)} times)" if cause == "repeated" else ""
         excerpt = _shorten(each.shown_text)
         report += [
-            Stretch(f"- {name}{times}: ", Origin.PROGRAM),
+            Stretch(f"- {name}{times}: ", Origin.LOOP),
             Stretch(excerpt, origin),
-            Stretch("\n", Origin.PROGRAM),
+            Stretch("\n", Origin.LOOP),
         ]
     return report
 

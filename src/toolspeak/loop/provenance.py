@@ -237,7 +237,7 @@ class Sources:
     def _add_text(self, text: str, origin: Origin, tool: str = "", result_id: str = "") -> None:
         if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
             self._explaining.add(text)
-        else:
+        elif origin is not Origin.LOOP:
             self._foreign_texts.append((tool, result_id, text))
 
     def _add_call(self, part: Call) -> None:

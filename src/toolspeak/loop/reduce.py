@@ -422,12 +422,12 @@ def _guide(state: State, fact: Guided) -> None:
     if last.role == "assistant":
         state.history += (Message(role="user", parts=(fact.note,)),)
     else:
-        between = (Text(text="\n", origin=Origin.PROGRAM),) if last.role == "user" else ()
+        between = (Text(text="\n", origin=Origin.LOOP),) if last.role == "user" else ()
         state.history = (*state.history[:-1], dataclasses.replace(last, parts=(*last.parts, *between, fact.note)))
 
 
 def _ask_again(state: State, note: str) -> None:
-    message = Message(role="user", parts=(Text(text=note, origin=Origin.PROGRAM),))
+    message = Message(role="user", parts=(Text(text=note, origin=Origin.LOOP),))
     state.model_is_next, state.history = True, (*state.history, message)
 
 

@@ -174,9 +174,9 @@ def introduce_summary(summary: Stretch, rounds: int) -> list[Stretch]:
     """Return the text that stands in place of the first rounds of a conversation."""
     which = "round_1 is" if rounds == 1 else f"round_1 to round_{rounds} are"
     return [
-        Stretch(f"[{which} no longer shown. Summary:]\n", Origin.PROGRAM),
+        Stretch(f"[{which} no longer shown. Summary:]\n", Origin.LOOP),
         summary,
-        Stretch("\n[End of the summary.]", Origin.PROGRAM),
+        Stretch("\n[End of the summary.]", Origin.LOOP),
     ]
 
 

@@ -216,7 +216,7 @@ _IMPLIED: dict[Role, Origin] = {
     "system": Origin.PROGRAM,
     "user": Origin.USER,
     "assistant": Origin.MODEL,
-    "tool": Origin.PROGRAM,  # a note that follows the results
+    "tool": Origin.LOOP,  # a note that follows the results
 }
 
 

@@ -15,8 +15,8 @@ The rules:
 3. What a function makes of a text (a transform, a template of the user's own function) has the weakest of the origins
    that went into it (`find_weakest`). A model that was shown something foreign may repeat it: where its words become
    the prompt of another model, they are those of an influenced model.
-4. Only the user and the program can ask for something (`is_trusted`). What anybody else may have written is foreign
-   (`is_foreign`): it is data, and a call that stands in it is a quotation.
+4. Only the user, the program and toolspeak itself can ask for something (`is_trusted`). What anybody else may have
+   written is foreign (`is_foreign`): it is data, and a call that stands in it is a quotation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,8 @@ class Origin(StrEnum):
 
     Attributes:
         USER: The user.
-        PROGRAM: The program: system prompts, templates, docstrings, and every sentence of toolspeak itself.
+        PROGRAM: The program: system prompts, templates, docstrings.
+        LOOP: toolspeak itself, in its notes to a model. They may ask for something, but no value comes from them.
         OWN_RESULT: A tool whose results are the user's or the program's own data (`ToolSpec.result`).
         MODEL: A model, as its answer or as what it wrote for another model.
         INFLUENCED_MODEL: A model that was shown something foreign, as what it wrote for another model.
@@ -45,6 +46,7 @@ class Origin(StrEnum):
 
     USER = "user"
     PROGRAM = "program"
+    LOOP = "loop"
     OWN_RESULT = "own_result"
     MODEL = "model"
     INFLUENCED_MODEL = "influenced_model"
@@ -63,7 +65,7 @@ class Origin(StrEnum):
         return self in _FOREIGN
 
 
-_TRUSTED = frozenset({Origin.USER, Origin.PROGRAM})
+_TRUSTED = frozenset({Origin.USER, Origin.PROGRAM, Origin.LOOP})
 _FOREIGN = frozenset({Origin.INFLUENCED_MODEL, Origin.ATTACHMENT, Origin.FOREIGN_RESULT, Origin.FOREIGN_DESCRIPTION})
 
 
