@@ -115,14 +115,8 @@ def test_a_program_does_what_its_page_shows(program: Program, monkeypatch: pytes
     run_program(program)
 
 
-NOT_YET_NARROW = {"gateway.md"}
-"""Guides whose code has yet to be formatted: see `docs/ruff.toml`."""
-
-
 @each_case("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_fits_the_column(page: Path):
-    if page.parent.name == "guides" and page.name in NOT_YET_NARROW:
-        return
     wide = [
         f"{page.name}:{block.line + number}"
         for block in read_blocks(page)

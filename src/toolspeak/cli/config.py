@@ -295,8 +295,10 @@ def examine_packages(required: Sequence[str], find_version: Callable[[str], str 
     lacking: dict[str, list[str]] = {}
     versions: dict[str, list[str]] = {}
     for requirement in required:
-        found = re.match(r"([\w.-]+)(?:\[[^]]*\])?([^;]*)(?:;.*extra == ['\"](.+?)['\"])?", requirement)
-        if found is None or (extra := found[3] or "") in DEVELOPERS_EXTRAS:
+        package, _, marker = requirement.partition(";")
+        extra = marker.partition("extra == ")[2].strip(" '\"")
+        found = re.match(r"([\w.-]+)(?:\[[^]]*\])?(.*)", package)
+        if found is None or extra in DEVELOPERS_EXTRAS:
             continue
         version = find_version(found[1])
         lacking.setdefault(extra, [])

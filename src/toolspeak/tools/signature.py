@@ -41,7 +41,10 @@ class Weight(Enum):
 
 
 Decisive = Weight.DECISIVE
+"""Marks a parameter that decides something: `Annotated[str, Decisive]`."""
+
 Free = Weight.FREE
+"""Marks a parameter that takes any text: `Annotated[str, Free]`."""
 
 
 @dataclass(frozen=True, slots=True)
