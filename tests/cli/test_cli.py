@@ -360,8 +360,8 @@ def test_help_is_printed_without_an_error(folder: Path, arguments: list[str]):
         ([], ["Options", "Conversations", "Tools", "Runs", "Models", "Settings"], "  log        List, show and"),
         (["run"], ["Arguments", "Model", "Tools", "Prompt", "Conversation", "Limits", "Output", "Other options"],
          "Limits:\n  --max-turns N"),
-        (["serve"], ["Models", "Address and access", "Recording and watching", "Functions and durable runs",
-                     "Other options"], "Models:\n  --model NAME"),
+        (["serve"], ["Models", "Endpoints", "Address and access", "Recording and watching",
+                     "Functions and durable runs", "Other options"], "Models:\n  --model NAME"),
         (["log"], ["Options", "Commands"], "  search  List the conversations"),
     ],
 )  # fmt: skip

@@ -489,7 +489,7 @@ def test_a_log_of_a_newer_version_is_refused_in_words(folder: Path, server: Serv
         connection.execute("PRAGMA user_version = 99")
     done = toolspeak(folder, "log")
     assert done.returncode == 2
-    assert "was written by a newer toolspeak (schema 99; this one reads 1): upgrade toolspeak" in done.stderr
+    assert "was written by a newer toolspeak (schema 99; this one reads 2): upgrade toolspeak" in done.stderr
 
 
 @pytest.mark.slow

@@ -209,7 +209,7 @@ def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
     content = MessageContent(calls=(CallReady(call=call),), malformed=(malformed,), text=one, thinking=two)
     shown = drawn(
         tools.render_skipped(box),
-        tools._render_tool(spec),  # pyright: ignore[reportPrivateUsage] (drawn by render_tools)
+        tools._render_tool(spec, has_rule=True, shows_provenance=True),  # pyright: ignore[reportPrivateUsage] (drawn by render_tools)
         parse.render_content(content),
         config.SettingsReport(configured).render_table(),
         *why.explain_calls([TurnStarted(turn=1), CallReady(call=call), malformed]),

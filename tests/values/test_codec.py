@@ -133,7 +133,7 @@ def test_a_file_without_origins_means_what_the_roles_say():
     ]
     messages = load_messages("\n".join(json.dumps({"v": 1, "kind": "message", **each}) for each in saved))
     assert [(text, origin.value) for message in messages for text, origin in list_stretches(message)] == [
-        ("s", "program"), ("u", "user"), ("t", "model"), ("a", "model"), ("r", "foreign_result"), ("n", "program"),
+        ("s", "program"), ("u", "user"), ("t", "model"), ("a", "model"), ("r", "foreign_result"), ("n", "loop"),
     ]  # fmt: skip
     assert "origin" not in dump_messages(messages)
     assert "spans" not in dump_messages(messages)

@@ -46,8 +46,8 @@ def test_the_first_of_overlapping_spans_counts():
     assert split_text(Text(text="abc", spans=spans), "tool") == [Stretch("ab", Origin.USER), Stretch("c", Origin.MODEL)]
 
 
-def test_only_the_user_and_the_program_ask_and_results_of_others_are_foreign():
-    assert {origin for origin in Origin if origin.is_trusted} == {Origin.USER, Origin.PROGRAM}
+def test_only_the_user_the_program_and_the_loop_ask_and_results_of_others_are_foreign():
+    assert {origin for origin in Origin if origin.is_trusted} == {Origin.USER, Origin.PROGRAM, Origin.LOOP}
     assert not any(origin.is_trusted and origin.is_foreign for origin in Origin)
     neither = {origin.value for origin in Origin if not (origin.is_trusted or origin.is_foreign)}
     assert neither == {"own_result", "model"}

@@ -159,7 +159,12 @@ class Catalogue:
         self._task: asyncio.Task[None] | None = None
 
     async def list_runs(self, since: int = 0, *, at_once: bool = False) -> dict[str, Any]:
-        """List the runs of all sources, or what has changed. A source that fails says why, and hides no others."""
+        """List the runs of all sources, or what has changed. A source that fails says why, and hides no others.
+
+        Who asks again and again for what has changed may be told a moment later, so that a long list is not made anew
+        each time.
+        """
+        at_once = at_once or not since
         async with self._listing:
             revision = self._revision + 1
             refreshed = await asyncio.gather(
