@@ -16,7 +16,7 @@ setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 $(STAMP): pyproject.toml constraints.txt packages/toolspeak-trained/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e packages/toolspeak-trained -e '.[cli,local,meaning,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
 	@touch $@
 
 demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
@@ -156,7 +156,7 @@ release: setup .venv-release/.stamp ## build twice and compare, check, install t
 LOWEST_TESTS ?= tests/values tests/reading tests/dialects tests/turns tests/wire tests/loop tests/tools tests/run tests/models tests/execution tests/builtin tests/mcp tests/telemetry tests/durable tests/cli tests/settings tests/page tests/testing
 test-lowest: ## run the tests with the lowest versions of all dependencies (constraints-lowest.txt), in an environment of its own
 	$(PYTHON) -m venv --clear .venv-lowest
-	PIP_CONSTRAINT=constraints-lowest.txt .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check ./packages/toolspeak-trained -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster]' -r scripts/lowest-requirements.txt
+	PIP_CONSTRAINT=constraints-lowest.txt .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check ./packages/toolspeak-trained -e '.[cli,local,meaning,sandbox,gateway,page,otel,prices,mcp,cluster]' -r scripts/lowest-requirements.txt
 	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) -m 'not slow and not browser' --deselect 'tests/tools/test_function_shapes.py::test_a_model_is_shown_exactly_this_schema[takes_decimal_without_losing_a_digit]'
 
 # Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.

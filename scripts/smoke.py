@@ -239,13 +239,15 @@ def check_durable() -> None:
 
 
 def check_trained_files() -> None:
-    """The adapter of the embedded model is installed and whole, and llama.cpp can be imported."""
+    """The adapter of the embedded model and the vectors of words are whole, and llama.cpp can be imported."""
     import xllamacpp  # noqa: F401  # pyright: ignore[reportMissingTypeStubs, reportUnusedImport] (only whether it is there)
 
+    from toolspeak.dialects.word_vectors import load_word_vectors
     from toolspeak.models.adapters import QWEN_CODER_CALLS, check_adapter
 
     expect("site-packages" in QWEN_CODER_CALLS.path.parts, f"the adapter is {QWEN_CODER_CALLS.path}")
     check_adapter(QWEN_CODER_CALLS)
+    expect(load_word_vectors() is not None, "tools are not ranked by meaning")
 
 
 def check_embedded() -> None:

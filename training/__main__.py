@@ -1,8 +1,9 @@
 """Trains adapters for the embedded model, and measures them: `python training COMMAND`.
 
-`pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `train`, `ask` and `play` a GPU with torch, transformers,
-accelerate and gguf. If they are on different machines, copy the folder from the one to the other: what is in it already
-is not done again. The answers that `train` writes are judged by `toolspeak eval --answers`.
+`pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `words` toolspeak, torch, numpy and gguf; `train`, `ask` and
+`play` a GPU with torch, transformers, accelerate and gguf. If they are on different machines, copy the folder from the
+one to the other: what is in it already is not done again. The answers that `train` writes are judged by `toolspeak
+eval --answers`.
 """
 
 import argparse
@@ -25,8 +26,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     score = commands.add_parser("score", help="judge conversations that were played")
     beside = commands.add_parser("beside-gpu", help="ask llama.cpp here what a GPU was asked, and compare")
+    words = commands.add_parser("words", help="train the vectors of words by which tools are found; minutes on a CPU")
     kept = commands.add_parser("kept", help="compose the suite answers, which is not trained on")
-    for each in (train, ask, play):
+    for each in (train, ask, play, words):
         each.add_argument("gguf", type=Path, help="the weights of the model")
     for each in (pairs, train, play):
         each.add_argument("folder", type=Path, help="where everything is written")
@@ -44,6 +46,8 @@ def build_parser() -> argparse.ArgumentParser:
     play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
     play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
     play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
+    words.add_argument("file", type=Path, help="where they are written: word_vectors.bin of packages/toolspeak-trained")
+    words.add_argument("--hold-out", action="store_true", help="leave out one set of tools in six, and measure with it")
     kept.add_argument("file", type=Path, help="where it is written: suites/answers.jsonl")
     score.add_argument("files", type=Path, nargs="+")
     beside.add_argument("answers", type=Path, help="the answers of the GPU")
@@ -102,6 +106,10 @@ def main() -> None:
             from composing.tables import write_lines
 
             write_lines(options.file, compose_kept(read_settings()["seed"]))
+        case "words":
+            from word_vectors import train_words
+
+            train_words(options.gguf, options.file, read_settings(), hold_out=options.hold_out)
         case "score":
             from multi_turn import print_scores
 

@@ -406,6 +406,23 @@ def test_the_cost_of_tools_and_what_a_budget_cuts(folder: Path):
     assert all(": shown are mail, thing_0, " in line for line in found)
 
 
+def test_how_tools_rank_for_a_request_and_which_are_nearly_alike(folder: Path):
+    about = '"""Send a mail to somebody."""'
+    (folder / "mails.py").write_text(
+        f'def get_weather(city: str) -> str:\n    """The weather in a city."""\n\n'
+        f"def send_mail(to: str) -> str:\n    {about}\n\ndef do_send_mail(to: str) -> str:\n    {about}\n"
+    )
+
+    found = run(folder, "tools", "mails.py", "--find", "Wie wird das Wetter?")
+    by_words = run(folder, "tools", "mails.py", "--find", "a mail to Anna")
+
+    assert found.returncode == by_words.returncode == 0
+    first = found.stdout.splitlines()[0].split()
+    assert first[:3] == ["1", "get_weather", "meaning,"]
+    assert "words, place 1: mail; meaning, place " in by_words.stdout.splitlines()[0]
+    assert "warning: hardly a word tells send_mail and do_send_mail apart; describe what only one does" in found.stdout
+
+
 @pytest.mark.parametrize(
     "words",
     [[], ["--help"], ["chat", "--help"], ["runs", "--help"], ["runs", "list", "--help"], ["chta"], ["mcp", "x"]],

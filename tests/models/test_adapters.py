@@ -24,12 +24,12 @@ from toolspeak.models.adapters import (
     Adapter,
     check_adapter,
     find_adapter,
-    find_trained_file,
 )
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
 from toolspeak.models.local import ServerOptions, get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
 from toolspeak.models.weights import QWEN_CODER
+from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Message, assistant, system, user
 from toolspeak.values.spec import ToolSpec

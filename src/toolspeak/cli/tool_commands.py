@@ -117,18 +117,35 @@ def tools_command(
     prompt: Annotated[
         str, typer.Option("--prompt", metavar="TEXT", help="With --tool-budget: the message by which tools are picked.")
     ] = "",
+    find: Annotated[
+        str | None,
+        typer.Option(
+            "--find",
+            metavar="WORDS",
+            help="Rank the tools by how well they fit a request, say why, and warn of tools that are nearly alike.",
+        ),
+    ] = None,
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
     from toolspeak.cli.agent_config import discover_targets
     from toolspeak.cli.format import SafeConsole
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.tools import as_form, render_budget_costs, render_costs, render_skipped, render_tools
+    from toolspeak.cli.tools import (
+        as_form,
+        render_budget_costs,
+        render_costs,
+        render_found,
+        render_skipped,
+        render_tools,
+    )
     from toolspeak.mcp.config import is_server_target
 
     box = discover_targets(target, may_be_empty=skipped)
     console = SafeConsole()
     if tool_budget is not None:
         console.print(render_budget_costs(box.specs, tool_budget, prompt), soft_wrap=True)
+    elif find is not None:
+        console.print(render_found(box.specs, find), soft_wrap=True)
     elif skipped:
         console.print(render_skipped(box), soft_wrap=not console.is_terminal)
     elif form is None:

@@ -43,7 +43,9 @@ from toolspeak.dialects import (
 from toolspeak.dialects.explanation_notes import describe_span
 from toolspeak.dialects.python_notation import format_call
 from toolspeak.dialects.slim_tools import count_tool_tokens, make_help_tool
+from toolspeak.dialects.tool_index import Match, ToolIndex
 from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
+from toolspeak.dialects.word_vectors import load_word_vectors
 from toolspeak.reading.emitter import encode_calls
 from toolspeak.reading.explanation import encode_explanation
 from toolspeak.reading.trace import SpanKind
@@ -58,6 +60,9 @@ from toolspeak.values.outcome import is_tool_bug
 from toolspeak.values.spec import ToolSpec, list_decisive, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
+
+MAX_FOUND_SHOWN, MAX_TWINS_SHOWN = 20, 10
+"""Tools, and pairs of tools that are hardly told apart, that `toolspeak tools --find` shows."""
 
 
 def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
@@ -329,6 +334,37 @@ def _describe_cuts(name: str, selection: ToolSelection) -> Text:
         cut = ", ".join(spec.name for spec in selection.listed if spec.name in selection.cut)
         return Text(escape_line(f"{name}: the descriptions of {cut} are cut"))
     return Text(f"{name}: everything is shown whole")
+
+
+def render_found(specs: Sequence[ToolSpec], query: str) -> RenderableType:
+    """Lay out the tools that fit some words, with what put each there, and those that are nearly alike."""
+    vectors = load_word_vectors()
+    index = ToolIndex(specs, vectors)
+    matches = index.explain(query)[:MAX_FOUND_SHOWN]
+    width = max((len(match.name) for match in matches), default=0)
+    lines = [Text(escape_line(f"{place:>3}  {_describe_match(each, width)}")) for place, each in enumerate(matches, 1)]
+    if not matches:
+        lines.append(Text("no tool has any of these words, or comes near in meaning"))
+    if vectors is None:
+        lines.append(Text("ranked by words alone; pip install 'toolspeak[meaning]' to rank by meaning, too"))
+    twins = index.find_twins()
+    for first, second in twins[:MAX_TWINS_SHOWN]:
+        lines.append(
+            Text(escape_line(f"warning: hardly a word tells {first} and {second} apart; describe what only one does"))
+        )
+    if len(twins) > MAX_TWINS_SHOWN:
+        lines.append(Text(f"warning: and {len(twins) - MAX_TWINS_SHOWN} more pairs of tools"))
+    return Group(*lines)
+
+
+def _describe_match(match: Match, width: int) -> str:
+    reasons: list[str] = []
+    if match.word_place is not None:
+        shared = f": {', '.join(match.words)}" if match.words else ", which the best tools have in common"
+        reasons.append(f"words, place {match.word_place}{shared}")
+    if match.likeness is not None and match.meaning_place is not None:
+        reasons.append(f"meaning, place {match.meaning_place}: {match.likeness:.2f}")
+    return f"{match.name:<{width}}  {'; '.join(reasons)}"
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:

@@ -11,9 +11,11 @@ together a prompt (`prompts/`), a way to write tools and calls (`json_notation.p
 was asked for.
 
 Under a budget of tokens, `tool_selection.py` says which of many tools a model is shown, and where; `slim_tools.py` cuts
-their descriptions, and `tool_index.py` ranks them by words. `explanation_notes.py` has words for how a call was read.
+their descriptions, and `tool_index.py` ranks them, by words and by the meaning that `word_vectors.py` knows.
+`explanation_notes.py` has words for how a call was read.
 
-This room imports `values/`, `reading/` and `settings/plugins.py`. What reads answers is imported with the first answer.
+This room imports `values/`, `reading/` and, of `settings/`, `plugins.py` and `files.py`. What reads answers is imported
+with the first answer.
 
 To add:
 

@@ -1,4 +1,4 @@
-"""`ToolIndex`: finds tools by words, with BM25.
+"""`ToolIndex`: finds tools by words, with BM25, and by meaning.
 
 A tool is a bag of words: its name, which counts several times, its description, and its parameters with theirs. Names
 are split where their parts meet (`getHTTPStatus`, `github__list_issues`). English endings are dropped and words are cut
@@ -12,6 +12,10 @@ parameters that take such values are named, in English as nearly all schemas hav
 have in common count, too: tools for the same matter are described alike.
 
 A message often asks for several things. So each of its sentences is ranked too, and the rankings take turns.
+
+With the vectors of words (`word_vectors.py`), tools are ranked by meaning, too: by how near the vector of the message
+is to those of the tools. The two rankings are fused by reciprocal rank: what is high in either of them is high in both
+together, and no scale of scores has to fit another.
 """
 
 import math
@@ -19,10 +23,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise, zip_longest
-from typing import Any, cast
+from itertools import combinations, pairwise, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolspeak.values.spec import Schema, ToolSpec, map_subschemas
+
+if TYPE_CHECKING:
+    from toolspeak.dialects.word_vectors import WordVectors
 
 FUNCTION_WORDS = frozenset(
     """
@@ -132,6 +139,27 @@ NUMBER_WEIGHT = 0.2
 RELATED_TOOLS, RELATED_WORDS, RELATED_WEIGHT = 5, 15, 0.5
 """How many of the best tools give words to look for, how many words, and how much these count."""
 
+PARAMETER_SHARE = 0.5
+"""How much the parameters of a tool count for its meaning, compared with its name or its description."""
+
+RANK_OFFSET = 9
+"""How little a place in a ranking tells from the next: each place counts `1 / (RANK_OFFSET + place)`."""
+
+MEANING_WEIGHT = 1.0
+"""How much a place in the ranking by meaning counts, compared with one in the ranking by words."""
+
+MAX_RANKED_BY_MEANING = 200
+"""Tools in the ranking by meaning of a message; by their words, all are ranked that have one of its words."""
+
+LIKENESS_DIGITS = 4
+"""Digits of the likeness of two texts that count."""
+
+MIN_LIKENESS = 0.3
+"""A tool that shares no word with a query fits it if its meaning is so near, where 1 is the same."""
+
+TWIN_SHARE = 0.8
+"""Two tools are hardly told apart if they share so much of all their words, and their names tell no difference."""
+
 MAX_KEPT_STEMS = 8_192
 """Stems that are kept, since descriptions of tools have few different words."""
 
@@ -177,8 +205,26 @@ def _cut_stem(word: str) -> str:
     return stem(word)[:STEM_CHARS]
 
 
+class Match(NamedTuple):
+    """How well a tool fits a message, and why.
+
+    Attributes:
+        name: The tool.
+        words: The words of the message that the tool has, in the form in which they are compared, the rarest first.
+        word_place: Its place in the ranking by words, from 1 on; None if it has none of the words.
+        likeness: How near its meaning is to that of the message, 1 for the same; None without the vectors of words.
+        meaning_place: Its place in the ranking by meaning, from 1 on; None without the vectors of words.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    word_place: int | None
+    likeness: float | None
+    meaning_place: int | None
+
+
 class ToolIndex:
-    """Tools that can be found by words.
+    """Tools that can be found by words and, with the vectors of words, by meaning.
 
     Examples:
         >>> specs = [
@@ -189,8 +235,10 @@ class ToolIndex:
         ['sendMail']
     """
 
-    def __init__(self, specs: Sequence[ToolSpec]) -> None:
+    def __init__(self, specs: Sequence[ToolSpec], vectors: "WordVectors | None" = None) -> None:
         self._names = [spec.name for spec in specs]
+        self._vectors = vectors
+        self._meanings = None if vectors is None else vectors.embed([list_parts(spec) for spec in specs])
         bags = [Counter(_list_words(spec)) for spec in specs]
         self._words = [tuple(bag) for bag in bags]
         sizes = [bag.total() for bag in bags]
@@ -203,18 +251,84 @@ class ToolIndex:
                 self._weights.setdefault(word, []).append((place, weight))
 
     def score(self, query: str) -> dict[str, float]:
-        """Return how well each tool fits a query, by name; tools that share no word with it are left out."""
+        """Return how well each tool fits a query, by name, the best first; those that do not are left out.
+
+        By words alone, the scores are sums of weights. With the vectors of words, each is the share of the best one of
+        these sums, and what the meaning adds.
+        """
         scores = self._add_number_scores(query, self._add_scores(_list_query_words(query)))
+        likeness = self._measure_likeness([query])
+        if likeness is not None and self._names:
+            best = max(scores.values(), default=0.0) or 1.0
+            scores = {place: score / best for place, score in scores.items()}
+            for place, near in enumerate(likeness[0]):
+                if near >= MIN_LIKENESS:
+                    scores[place] = scores.get(place, 0.0) + near
         return {self._names[place]: scores[place] for place in _sort(scores)}
 
     def rank(self, message: str) -> list[str]:
         """Return the names of the tools that a message may be about, the likeliest ones first."""
-        if len(message) > MAX_QUERY_CHARS:
-            message = f"{message[: MAX_QUERY_CHARS // 2]}\n{message[-MAX_QUERY_CHARS // 2 :]}"
-        sentences = [each for each in _SENTENCE_END.split(message) if each.strip()]
-        queries = [message, *sentences[:MAX_SENTENCES]] if len(sentences) > 1 else [message]
+        queries = _list_queries(message)
+        by_words = self._rank_by_words(queries)
+        by_meaning = self._rank_by_meaning(queries)
+        return [self._names[place] for place in (_fuse(by_words, by_meaning) if by_meaning else by_words)]
+
+    def explain(self, message: str) -> list[Match]:
+        """Return the tools in the order of `rank`, each with what put it there."""
+        queries = _list_queries(message)
+        word_places = {self._names[each]: place for place, each in enumerate(self._rank_by_words(queries), 1)}
+        meaning_places = {self._names[each]: place for place, each in enumerate(self._rank_by_meaning(queries), 1)}
+        likeness = self._measure_likeness([message])
+        nearness = {} if likeness is None else dict(zip(self._names, likeness[0], strict=True))
+        asked = sorted(_list_query_words(message), key=lambda word: (-self._find_rarity(word), word))
+        words = dict(zip(self._names, map(frozenset, self._words), strict=True))
+        return [
+            Match(
+                name=name,
+                words=tuple(word for word in asked if word in words[name]),
+                word_place=word_places.get(name),
+                likeness=nearness.get(name),
+                meaning_place=meaning_places.get(name),
+            )
+            for name in self.rank(message)
+        ]
+
+    def find_twins(self) -> list[tuple[str, str]]:
+        """Return pairs of tools that hardly anything tells apart.
+
+        They share nearly all words, not both names have a word that the other tool lacks, and no number differs.
+        """
+        bags = [frozenset(words) - FUNCTION_WORDS for words in self._words]
+        named = [frozenset(split_words(name)) - FUNCTION_WORDS for name in self._names]
+        numbers = [frozenset(filter(str.isdecimal, bag)) for bag in bags]
+        return [
+            (self._names[first], self._names[second])
+            for first, second in combinations(range(len(bags)), 2)
+            if len(bags[first] & bags[second]) >= TWIN_SHARE * len(bags[first] | bags[second])
+            and numbers[first] == numbers[second]
+            and not (named[first] - bags[second] and named[second] - bags[first])
+        ]
+
+    def _rank_by_words(self, queries: Sequence[str]) -> list[int]:
         rounds = zip_longest(*(self._rank_query(query) for query in queries))
-        return list(dict.fromkeys(self._names[place] for places in rounds for place in places if place is not None))
+        return list(dict.fromkeys(place for places in rounds for place in places if place is not None))
+
+    def _rank_by_meaning(self, queries: Sequence[str]) -> list[int]:
+        """Return the places of the tools that are nearest to the queries, which take turns; none without vectors."""
+        likeness = self._measure_likeness(queries)
+        if likeness is None:
+            return []
+        ranked = [sorted(range(len(near)), key=lambda place: (-near[place], place)) for near in likeness if any(near)]
+        rounds = zip(*(each[:MAX_RANKED_BY_MEANING] for each in ranked), strict=True)
+        return list(dict.fromkeys(place for places in rounds for place in places))[:MAX_RANKED_BY_MEANING]
+
+    def _measure_likeness(self, queries: Sequence[str]) -> list[list[float]] | None:
+        """Return for each query how near each tool is to its meaning; None without the vectors of words."""
+        if self._vectors is None or self._meanings is None:
+            return None
+        asked = self._vectors.embed([[(query, 1.0)] for query in queries])
+        # Rounded, since sums of the same numbers differ in the last digits between machines, and places in a matrix.
+        return (asked @ self._meanings.T).round(LIKENESS_DIGITS).tolist()
 
     def _rank_query(self, query: str) -> list[int]:
         kinds = dict.fromkeys(map(_cut_stem, list_kind_words(query)), KIND_WEIGHT)
@@ -253,12 +367,34 @@ class ToolIndex:
         return {word: RELATED_WEIGHT * shares[word] for word in chosen}
 
 
+def _list_queries(message: str) -> list[str]:
+    """Return a message and its sentences, if there are several."""
+    if len(message) > MAX_QUERY_CHARS:
+        message = f"{message[: MAX_QUERY_CHARS // 2]}\n{message[-MAX_QUERY_CHARS // 2 :]}"
+    sentences = [each for each in _SENTENCE_END.split(message) if each.strip()]
+    return [message, *sentences[:MAX_SENTENCES]] if len(sentences) > 1 else [message]
+
+
+def _fuse(by_words: Sequence[int], by_meaning: Sequence[int]) -> list[int]:
+    """Return the places of tools by the sum of their reciprocal ranks."""
+    scores: dict[int, float] = {}
+    for ranking, weight in ((by_words, 1.0), (by_meaning, MEANING_WEIGHT)):
+        for rank, place in enumerate(ranking, 1):
+            scores[place] = scores.get(place, 0.0) + weight / (RANK_OFFSET + rank)
+    return _sort(scores)
+
+
 def _sort(scores: Mapping[int, float]) -> list[int]:
     return sorted(scores, key=lambda place: (-scores[place], place))
 
 
 def _list_query_words(query: str) -> dict[str, float]:
     return dict.fromkeys(map(_cut_stem, select_telling(_split_whole_words(query))), 1.0)
+
+
+def list_parts(spec: ToolSpec) -> list[tuple[str, float]]:
+    """Return the texts of a tool whose meaning counts, each with how much: its name, description and parameters."""
+    return [(spec.name, 1.0), (spec.description, 1.0), (" ".join(_list_texts(spec.parameters)), PARAMETER_SHARE)]
 
 
 def _list_words(spec: ToolSpec) -> Iterator[str]:

@@ -261,9 +261,11 @@ class _Key:
 
 @lru_cache(maxsize=MAX_KEPT)
 def _index(key: _Key) -> "ToolIndex":
-    from toolspeak.dialects.tool_index import ToolIndex  # imported with the first budget of tools
+    # imported with the first budget of tools
+    from toolspeak.dialects.tool_index import ToolIndex
+    from toolspeak.dialects.word_vectors import load_word_vectors
 
-    return ToolIndex(key.tools)
+    return ToolIndex(key.tools, load_word_vectors())
 
 
 @lru_cache(maxsize=MAX_KEPT)

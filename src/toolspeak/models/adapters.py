@@ -7,14 +7,14 @@ where there are none.
 Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
 the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
 hash of each file is here, so a distribution with other files is refused and not used unnoticed. A new file: put it
-beside the adapter, raise the version of the distribution, and find it with `find_trained_file`.
+beside the adapter, raise the version of the distribution, and find it with `find_trained_file` (`settings/files.py`).
 """
 
 import hashlib
-from importlib.util import find_spec
 from pathlib import Path
 
 from toolspeak.models.weights import QWEN_CODER
+from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
 
@@ -38,13 +38,6 @@ class Adapter:
     def name(self) -> str:
         """Its name in what commands print."""
         return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
-
-
-def find_trained_file(name: str) -> Path:
-    """Return the path of a file of the distribution `toolspeak-trained`, which exists if that is installed."""
-    package = find_spec("toolspeak_trained")  # which imports nothing
-    folders = (package and package.submodule_search_locations) or ["toolspeak_trained"]
-    return Path(folders[0]) / name
 
 
 QWEN_CODER_CALLS = Adapter(

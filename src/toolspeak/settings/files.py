@@ -3,7 +3,7 @@
 The cache folder holds what can be downloaded again, the config folder what the user wrote or decided, and the data
 folder what toolspeak wrote down for the user: the log of conversations. `TOOLSPEAK_CACHE_FOLDER`,
 `TOOLSPEAK_CONFIG_FOLDER` and `TOOLSPEAK_DATA_FOLDER` override the platform's places, for homes on small disks. No
-folder is created before the first file is written to it.
+folder is created before the first file is written to it. `find_trained_file` finds what was trained for toolspeak.
 """
 
 import errno
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -83,6 +84,13 @@ def _home_folder(environ: Environ | None) -> Path:
         "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
         "TOOLSPEAK_DATA_FOLDER"
     )
+
+
+def find_trained_file(name: str) -> Path:
+    """Return the path of a file of the distribution `toolspeak-trained`, which exists if that is installed."""
+    package = find_spec("toolspeak_trained")  # which imports nothing
+    folders = (package and package.submodule_search_locations) or ["toolspeak_trained"]
+    return Path(folders[0]) / name
 
 
 def create_folder(path: Path, mode: int = 0o755) -> None:

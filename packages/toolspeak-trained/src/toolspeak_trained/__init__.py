@@ -1,1 +1,1 @@
-"""Files that were trained for toolspeak. There is no code here: `toolspeak.models.adapters` finds and checks them."""
+"""Files that were trained for toolspeak. There is no code here: toolspeak finds and checks them."""
