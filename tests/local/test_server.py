@@ -94,14 +94,14 @@ def test_a_conversation_that_comes_back_is_not_read_anew() -> None:
     server = start_server(
         ServerOptions(weights=WEIGHTS, context=2048)
     )  # which place is overwritten depends on all conversations before
-    long = "You like short answers. " * 40
+    long = "You like short answers and colours. " * 60  # builds of the server differ in whether they keep shorter ones
     try:
         asked(server, long + "Say hello.")
         asked(server, "Something else entirely: name a colour.")
         again = asked(server, long + "Say hello.")
     finally:
         server.stop()
-    assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 150
+    assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 400
 
 
 def test_it_honours_a_grammar(server: LocalServer) -> None:
