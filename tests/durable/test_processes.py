@@ -78,7 +78,7 @@ async def test_a_killed_worker_is_replaced_within_its_lease_and_two_seconds(tmp_
             facts = await run.facts()
             resumed = next(row.at for row, fact in zip(rows, facts, strict=True) if isinstance(fact, RunResumed))
             if lease < LOST_LEASE:  # a heavy test
-                assert resumed / 1000 - killed <= settings.lease + 10  # how long it takes as a rule, the next test says
+                assert resumed / 1000 - killed <= settings.lease + 2
             assert (await run.row()).takeovers == 1
             assert await find_violations(runs, [run], effects) == []
 
@@ -114,8 +114,7 @@ async def test_twenty_killed_workers_are_each_replaced_within_the_lease_and_two_
                 started.append(run)
             assert await find_violations(runs, started, effects) == []
     print(f"\n{dispatcher}: {len(took)} kills, takeover p50 {sorted(took)[KILLS // 2]:.1f} s, max {max(took):.1f} s")
-    assert sorted(took)[KILLS // 2] <= settings.lease + 2
-    assert max(took) <= settings.lease + 10  # a machine that is busy for a moment delays one of them
+    assert max(took) <= settings.lease + 2
 
 
 @in_loop
