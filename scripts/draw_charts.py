@@ -50,7 +50,7 @@ def read_table(path: str, first_cell: str) -> list[str]:
 
 def number(cell: str) -> float:
     """Return the number at the beginning of a cell: of `83.3 (81–85)` it is 83.3."""
-    return float(re.match(r"[\d.,]+", cell)[0].replace(",", ""))  # pyright: ignore[reportOptionalSubscript]
+    return float(re.match(r"[\d.,]+", cell)[0].replace(",", ""))  # pyright: ignore[reportOptionalSubscript] (a figure)
 
 
 def draw(title: str, note: str, parts: Sequence[tuple[str, Sequence[Bar], float | None]]) -> str:

@@ -125,7 +125,7 @@ FRAMEWORKS: dict[str, Callable[..., Awaitable[None]]] = {
 
 play(
     {
-        "tools": lambda told: asyncio.run(FRAMEWORKS[api](told, TOOLS, LATER)),  # type: ignore[arg-type]
-        "cut": lambda told: asyncio.run(FRAMEWORKS[api](told, TOOLS)),  # type: ignore[arg-type]
+        "tools": lambda told: asyncio.run(FRAMEWORKS[api](told, TOOLS, LATER)),  # type: ignore[arg-type]  # a coroutine
+        "cut": lambda told: asyncio.run(FRAMEWORKS[api](told, TOOLS)),  # type: ignore[arg-type]  # a coroutine
     }
 )
