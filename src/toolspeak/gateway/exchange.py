@@ -3,8 +3,9 @@
 `answer_request` drives it. `_OpenRequest` has what the model is shown next, `Attempt` reads one message of the model.
 What may be sent of it is decided in `gate.py`, and for answers in a format in `held_format.py`.
 
-The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
-asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
+The call may be malformed, missing though it was demanded, or quoted; its arguments may not fit the schema of the tool;
+or the answer is not in the format that the client asked for. A model that quotes a call from a result is asked again
+once. If it quotes a call again, the call is dropped.
 A model that asks for help about tools whose descriptions were cut gets it, and is asked again.
 """
 
@@ -18,7 +19,7 @@ from toolspeak.dialects import Constraint, Dialect, Parser
 from toolspeak.dialects.native import NativeDialect, VerbatimParser
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
-from toolspeak.gateway.gate import Gate, SentText
+from toolspeak.gateway.gate import CallCheck, Gate, SentText
 from toolspeak.gateway.held_format import FormatGate, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS, answer_help, list_tools
@@ -38,6 +39,9 @@ from toolspeak.wire.chat_request import ChatRequest
 REFUSING_STATUSES = (400, 422)
 """Statuses with which a server refuses a field that it does not know."""
 
+WHOLE_CALL_DIALECTS = frozenset({"python", "typescript"})
+"""Dialects in which nothing of a call is known before all of it is there, but for raw texts."""
+
 MAX_TRAILING_CHARS = 200
 """Characters after a whole answer that are read, so that the end of the message and its token counts arrive."""
 
@@ -50,8 +54,8 @@ class ServedModel:
         name: Its name for clients.
         model: The model.
         dialect: The dialect in which it is asked.
-        max_repairs: How often it is asked again after a malformed, missing or quoted call, or an answer that is not in
-            the format of the request.
+        max_repairs: How often it is asked again after a malformed, missing or quoted call, one whose arguments do not
+            fit, or an answer that is not in the format of the request.
         thinks: Whether its messages may begin in the middle of reasoning.
         tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
         context_check: Keeps requests within the context of the model.
@@ -304,6 +308,7 @@ class _OpenRequest:
         history = self._passthrough.to_model(request.messages)
         self._history = history if self._held is None else add_instruction(self._held, history)
         self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
+        self._checked_tools = _allowed_tools(request.tools, self._choice)
         self._quotations = QuotationFinder(self._tools, self._dialect)
         self._quotations.follow(request.messages)
         self._has_quoted = False
@@ -326,6 +331,12 @@ class _OpenRequest:
             ends_at_quotation=not self._has_quoted and not is_last,
             sent=self._sent if held is None else SentText(),
             help_names=frozenset(each.name for each in self._listed.own_tools),
+            check=CallCheck(
+                self._checked_tools,
+                request.strict_tools,
+                checks_all=not is_last,
+                holds_all=not request.stream or self._dialect.name in WHOLE_CALL_DIALECTS,
+            ),
         )
         format_gate = FormatGate(held, self._sent, hold_text=by_tool or thinks) if held is not None else None
         reader = TurnReader(

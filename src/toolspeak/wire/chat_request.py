@@ -117,6 +117,7 @@ class ChatRequest:
         model: The model's name, as the server knows it.
         messages: The conversation.
         tools: The tools that the model may call. The client runs them, not the server.
+        strict_tools: The names of the tools whose calls must fit their schemas (`strict: true`). Only servers set it.
         namespaces: The groups that some of the tools belong to.
         choice: Which tools may or must be called.
         parallel: Whether one answer may hold several calls.
@@ -160,3 +161,4 @@ class ChatRequest:
     previous_id: str = ""
     extra: Mapping[str, Any] | None = None
     namespaces: tuple[ToolNamespace, ...] = ()
+    strict_tools: frozenset[str] = frozenset()

@@ -180,6 +180,11 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
     return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
 
 
+def is_strict(tool: Fields) -> bool:
+    """Whether the client demands that the calls of a tool fit its schema."""
+    return tool.value("strict") is True
+
+
 def check_tool_limits(fields: Fields) -> None:
     """Raise `UsageError` if the field `tools` holds more tools or more JSON values than are allowed.
 

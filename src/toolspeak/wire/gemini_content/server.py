@@ -71,6 +71,8 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     is_array = is_stream and parse_qs(query).get("alt") != ["sse"]
     tools, vendor_tools = _read_tools(fields)
     choice, other_choices = _read_choice(fields, tools)
+    calling = as_object(as_object(fields.value("toolConfig")).get("functionCallingConfig"))
+    is_validated = str(calling.get("mode")).upper() == "VALIDATED"
     config = fields.optional_object("generationConfig") or Fields({}, "generationConfig")
     extra = {
         **fields.other_fields(_KNOWN_FIELDS),
@@ -82,6 +84,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         model=_read_name(unquote(name)) if path else _read_name(f"/{fields.text('model')}"),
         messages=(*_read_system(fields), *ContentReader().read(fields)),
         tools=tools,
+        strict_tools=frozenset(tool.name for tool in tools) if is_validated else frozenset(),
         choice=choice,
         stream=is_stream,
         stream_form="array" if is_array else "events",

@@ -20,6 +20,7 @@ from toolspeak.wire.fields import (
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    is_strict,
     read_allowed_mode,
     read_arguments,
     read_choice_word,
@@ -48,7 +49,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
             raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
-    offered, vendor_tools = _read_tools(fields)
+    offered, strict_tools, vendor_tools = _read_tools(fields)
     tools, choice = _read_choice(fields, offered)
     extra = fields.other_fields(_KNOWN_FIELDS)
     options = fields.optional_object("stream_options")
@@ -56,6 +57,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         model=fields.text("model"),
         messages=_ChatReader().read(fields),
         tools=tools,
+        strict_tools=strict_tools,
         choice=choice,
         parallel=fields.flag("parallel_tool_calls", True),
         stream=fields.flag("stream", False),
@@ -70,18 +72,21 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     )
 
 
-def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, Any]]]:
-    """Read the functions, and the tools of another type, which only servers of the vendor know."""
+def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], frozenset[str], list[dict[str, Any]]]:
+    """Read the functions, which of them are strict, and the tools of another type, which only the vendor knows."""
     check_tool_limits(fields)
     tools: list[ToolSpec] = []
+    strict: set[str] = set()
     vendor_tools: list[dict[str, Any]] = []
     for tool in fields.objects("tools"):
         if tool.text("type") == "function":
-            tools.append(read_tool(tool.object("function"), "parameters"))
+            function = tool.object("function")
+            tools.append(read_tool(function, "parameters"))
+            strict |= {tools[-1].name} if is_strict(function) else set()
         else:
             vendor_tools.append(tool.data)
     check_unique_names(tools)
-    return tuple(tools), vendor_tools
+    return tuple(tools), frozenset(strict), vendor_tools
 
 
 def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:

@@ -11,7 +11,7 @@ each text, only what is new is emitted.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from toolspeak.values.errors import ProviderError
@@ -111,13 +111,19 @@ def group_definitions(
     namespaces: Iterable[ToolNamespace],
     rules: SchemaRules = NO_CHANGES,
     quirks: Quirks = NO_QUIRKS,
+    strict: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return the `tools` field of a request with each namespace at the place of its first tool."""
+    """Return the `tools` field of a request with each namespace at the place of its first tool.
+
+    Functions whose names are in `strict` are marked so, whatever `rules` say.
+    """
     by_tool = {name: namespace for namespace in namespaces for name in namespace.tools}
     groups: dict[str, list[dict[str, Any]]] = {}
     definitions: list[dict[str, Any]] = []
     for spec in specs:
         definition = _definition(spec, rules, quirks)
+        if spec.name in strict and "strict" in definition:
+            definition["strict"] = True
         namespace = by_tool.get(spec.name)
         if namespace is None:
             definitions.append(definition)

@@ -413,7 +413,7 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
         "store": request.store,
         "temperature": request.temperature,
         "tool_choice": encode_choice(request.choice, request.tools),
-        "tools": group_definitions(request.tools, request.namespaces),
+        "tools": group_definitions(request.tools, request.namespaces, strict=request.strict_tools),
         "top_p": request.top_p,
     }
     options |= {name: extra[name] for name in _REPEATED_FIELDS if extra.get(name) is not None}

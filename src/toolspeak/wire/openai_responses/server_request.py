@@ -21,6 +21,7 @@ from toolspeak.wire.fields import (
     Fields,
     check_tool_limits,
     check_unique_names,
+    is_strict,
     read_address,
     read_allowed_mode,
     read_arguments,
@@ -78,6 +79,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         model=fields.text("model"),
         messages=read_messages(fields),
         tools=tuple(reader.tools),
+        strict_tools=frozenset(reader.strict & remaining),
         namespaces=tuple(each for each in reader.namespaces if remaining.issuperset(each.tools)),
         choice=choice,
         parallel=fields.flag("parallel_tool_calls", True),
@@ -101,11 +103,13 @@ class _ToolReader:
     Attributes:
         tools: The tools that the client runs.
         namespaces: The groups that some of them belong to.
+        strict: The names of those tools whose calls must fit their schemas.
         vendor_tools: All other tools, unchanged.
     """
 
     def __init__(self) -> None:
         self.tools: list[ToolSpec] = []
+        self.strict: set[str] = set()
         self.namespaces: list[ToolNamespace] = []
         self.vendor_tools: list[dict[str, Any]] = []
 
@@ -114,7 +118,7 @@ class _ToolReader:
         for tool in fields.objects("tools"):
             if tool.text("type") == "namespace":
                 self._read_namespace(tool)
-            elif (spec := _read_tool(tool)) is not None:
+            elif (spec := self._read_tool(tool)) is not None:
                 self.tools.append(spec)
             else:
                 self.vendor_tools.append(tool.data)
@@ -124,12 +128,18 @@ class _ToolReader:
         name = fields.text("name")
         if not name:
             raise fields.error("name", "is empty")
-        members = [spec for tool in fields.objects("tools") if (spec := _read_tool(tool, name)) is not None]
+        members = [spec for tool in fields.objects("tools") if (spec := self._read_tool(tool, name)) is not None]
         if members:
             names = tuple(spec.name for spec in members)
             description = fields.optional_text("description")
             self.namespaces.append(ToolNamespace(name=name, description=description, tools=names))
             self.tools += members
+
+    def _read_tool(self, tool: Fields, namespace: str = "") -> ToolSpec | None:
+        spec = _read_tool(tool, namespace)
+        if spec is not None and is_strict(tool):
+            self.strict.add(spec.name)
+        return spec
 
     def resolve(self, name: str, namespace: str, path: str) -> str:
         """Return the name of a tool that the client names with or without its namespace."""
