@@ -196,4 +196,5 @@ def test_whatever_a_model_writes_a_strict_client_gets_a_call_that_fits_or_an_err
     model = ScriptedModel([calls(("book", arguments))] * 3, chunk=7)
     reply = send(model, dialect, strict=True, stream=streamed)
     if b"tool_use_failed" not in reply.body:
-        assert [*map(Draft202012Validator(PARAMETERS).is_valid, list_calls(reply))] == [True]
+        validator: Any = Draft202012Validator(PARAMETERS)
+        assert [*map(validator.is_valid, list_calls(reply))] == [True]

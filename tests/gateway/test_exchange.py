@@ -175,6 +175,16 @@ def test_anthropic_says_one_call_at_a_time_in_its_own_way():
     assert [block["name"] for block in reply.json["content"]] == ["get_weather"]
 
 
+@spoken
+@both
+def test_one_call_is_passed_on_if_the_gateway_is_told_so(dialect: str, streamed: bool):
+    model = ScriptedModel([calls(PARIS, LONDON, SUM, text="Let me see.")], chunk=9)
+    served = serve_model(model, DIALECTS[dialect], one_call=True)
+    reply = ask(app([served]), openai_body(stream=streamed, parallel_tool_calls=True))
+    assert read_meaning(reply) == ("Let me see.", [PARIS], "tool_calls")
+    assert model.requests[0].shown.parallel is False or "only one call" in model.requests[0].shown.messages[-1].text
+
+
 # Which tools may or must be called
 
 

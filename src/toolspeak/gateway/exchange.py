@@ -57,6 +57,8 @@ class ServedModel:
         max_repairs: How often it is asked again after a malformed, missing or quoted call, one whose arguments do not
             fit, or an answer that is not in the format of the request.
         thinks: Whether its messages may begin in the middle of reasoning.
+        one_call: Whether only the first call of an answer is passed on, whatever the request says: for clients that run
+            calls at the same time which the model means in order.
         tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
         context_check: Keeps requests within the context of the model.
     """
@@ -67,6 +69,7 @@ class ServedModel:
     max_repairs: int = 2
     thinks: bool = False
     tool_budget: int | None = None
+    one_call: bool = False
     context_check: ContextCheck = field(default_factory=ContextCheck, repr=False, compare=False)
 
 
@@ -292,6 +295,8 @@ class _OpenRequest:
     """A request that is being answered: what the model is shown next, and how often it may be asked again."""
 
     def __init__(self, served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName) -> None:
+        if served.one_call and request.parallel:
+            request = replace(request, parallel=False)
         self._served, self._request, self._prefix = served, request, prefix
         self._passthrough = Passthrough(served.model, served.dialect, api)
         self._extra = self._passthrough.forwarded_fields(request)

@@ -45,6 +45,7 @@ from toolspeak.values.events import (
 from toolspeak.values.messages import Call, Message, Part, Text, Thinking, ToolCall
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import find_problems, is_valid
+from toolspeak.wire.vendor_tools import find_text_fault, get_text_form
 
 MAX_FAULTS = 8
 """Faults in the arguments of one call that a model is told of."""
@@ -60,14 +61,17 @@ class CallCheck:
     def __init__(
         self, tools: Sequence[ToolSpec], strict: Collection[str], *, checks_all: bool, holds_all: bool = False
     ) -> None:
-        self._strict = {tool.name for tool in tools if tool.name in strict}
-        self._checked = {tool.name: tool for tool in tools if checks_all or tool.name in strict}
+        # A client cannot be given a call of its vendor's own tools whose text is not in the form that it knows.
+        self._strict = {tool.name for tool in tools if tool.name in strict or get_text_form(tool)}
+        self._checked = {tool.name: tool for tool in tools if checks_all or tool.name in self._strict}
         self._holds_all = holds_all
 
     def is_held(self, name: str) -> bool:
-        """Whether calls of a tool are held until they are complete. Every text is a valid raw text."""
+        """Whether calls of a tool are held until they are complete. A raw text is sent as it arrives."""
         tool = self._checked.get(name)
-        return tool is not None and tool.raw is None and (self._holds_all or name in self._strict)
+        if tool is None or (tool.raw is not None and not get_text_form(tool)):
+            return False
+        return self._holds_all or name in self._strict
 
     def complete(self, call: ToolCall) -> ToolCall:
         """Return a call with null for what is missing, if the client is strict and the schema allows null there.
@@ -87,6 +91,8 @@ class CallCheck:
         if tool is None or not (is_first or call.name in self._strict):
             return ""
         faults = list(islice(find_problems(dict(call.arguments), tool.parameters, tool.parameters), MAX_FAULTS))
+        if tool.raw is not None and not faults:
+            faults = list(filter(None, [find_text_fault(tool, call.arguments[tool.raw])]))
         return f"the arguments of {call.name} do not fit: {'; '.join(faults)}" if faults else ""
 
 

@@ -31,11 +31,12 @@ from toolspeak.dialects import Dialect
 from toolspeak.models import HttpModel, Model
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Media, Message, Opaque, Part, Result, Text
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.api import CLIENT_WIRES, WIRES, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import FieldError
 from toolspeak.wire.json_data import as_list, as_object
-from toolspeak.wire.vendor_tools import name_vendor_tool, read_client_tool
+from toolspeak.wire.vendor_tools import RAW_TOOLS, name_vendor_tool, read_client_tool
 
 HEADER = "x-toolspeak-notice"
 
@@ -293,6 +294,10 @@ class Passthrough:
         if messages != request.messages:
             request = replace(request, messages=messages)
         if self._same_api:
+            own = {tool.name for tool in RAW_TOOLS.values()} - {tool.name for tool in request.tools}
+            if own.intersection(request.choice.names):
+                problem = "a call of this tool cannot be demanded from this model; use auto or required"
+                raise FieldError("tool_choice", problem, "unsupported_value")
             return request, Notices()
         unread = find_unread_parts(request.messages)
         if not request.extra:
@@ -300,18 +305,16 @@ class Passthrough:
         known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
         given = dict(request.extra)
         vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
-        client_tools = [tool for each in vendor_tools if (tool := read_client_tool(each)) is not None]
+        added, hosted = _split_vendor_tools(vendor_tools, {tool.name for tool in request.tools})
         notices = Notices(
             fields=tuple(name for name in given if name not in known),
-            tools=tuple(name_vendor_tool(each) for each in vendor_tools if read_client_tool(each) is None),
+            tools=tuple(map(name_vendor_tool, hosted)),
             parts=unread,
         )
         if missing := [name for name in request.choice.names if name in notices.tools]:
             problem = f"{missing[0]!r} runs on servers of its vendor, and this model cannot call it"
             raise FieldError("tool_choice", problem, "unsupported_value")
         kept = {name: value for name, value in given.items() if name in known}
-        taken = {tool.name for tool in request.tools}
-        added = (tool for tool in client_tools if tool.name not in taken)
         return replace(request, tools=(*request.tools, *added), extra=kept or None), notices
 
     def forwarded_fields(self, request: ChatRequest) -> dict[str, Any]:
@@ -338,6 +341,24 @@ class Passthrough:
     def to_client(self, message: Message) -> Message:
         """Return a message of the model with its vendor data for the client."""
         return _change_vendor(message, self._model_vendor, self._client_vendor) if self._changes_vendor else message
+
+
+def _split_vendor_tools(
+    definitions: Sequence[Mapping[str, Any]], taken: set[str]
+) -> tuple[list[ToolSpec], list[Mapping[str, Any]]]:
+    """Return the tools of a vendor that the client runs, and the definitions of those that are left out.
+
+    `taken` are the names of other tools: a model cannot tell two tools of the same name apart.
+    """
+    added: dict[str, ToolSpec] = {}
+    left_out: list[Mapping[str, Any]] = []
+    for definition in definitions:
+        tool = read_client_tool(definition)
+        if tool is None or tool.name in taken or tool.name in added:
+            left_out.append(definition)
+        else:
+            added[tool.name] = tool
+    return list(added.values()), left_out
 
 
 def _remove_format(fields: Mapping[str, Any]) -> dict[str, Any]:

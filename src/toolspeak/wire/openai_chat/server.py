@@ -8,7 +8,7 @@ from typing import Any
 
 from toolspeak.values.events import FinishReason, ToolChoice, TurnEnded, Usage
 from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.chat_request import ChatRequest, read_answer_format
 from toolspeak.wire.errors import ErrorReport
@@ -29,9 +29,10 @@ from toolspeak.wire.fields import (
     read_tool,
 )
 from toolspeak.wire.framing import encode_event
-from toolspeak.wire.json_data import as_list, build_extra, dump_compact, encode_arguments, get_vendor_data
+from toolspeak.wire.json_data import as_list, as_text, build_extra, dump_compact, encode_arguments, get_vendor_data
 from toolspeak.wire.media import decode_base64
 from toolspeak.wire.openai_chat.client import DONE, REASONING_DETAILS, REASONING_FIELDS, TEXT_EXTRA_FIELDS, VENDOR
+from toolspeak.wire.raw_text import RawInputReader, is_custom, read_custom_tool
 
 _KNOWN_FIELDS = frozenset(
     "model messages tools tool_choice parallel_tool_calls stream stream_options max_tokens max_completion_tokens "
@@ -73,18 +74,21 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
 
 
 def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], frozenset[str], list[dict[str, Any]]]:
-    """Read the functions, which of them are strict, and the tools of another type, which only the vendor knows."""
+    """Read functions and custom tools, which of them are strict, and the tools that only the vendor knows."""
     check_tool_limits(fields)
     tools: list[ToolSpec] = []
     strict: set[str] = set()
     vendor_tools: list[dict[str, Any]] = []
     for tool in fields.objects("tools"):
-        if tool.text("type") == "function":
-            function = tool.object("function")
-            tools.append(read_tool(function, "parameters"))
-            strict |= {tools[-1].name} if is_strict(function) else set()
-        else:
-            vendor_tools.append(tool.data)
+        match tool.text("type"):
+            case "function":
+                function = tool.object("function")
+                tools.append(read_tool(function, "parameters"))
+                strict |= {tools[-1].name} if is_strict(function) else set()
+            case "custom":
+                tools.append(read_custom_tool(tool.object("custom"), nested="grammar"))
+            case _:
+                vendor_tools.append(tool.data)
     check_unique_names(tools)
     return tuple(tools), frozenset(strict), vendor_tools
 
@@ -95,9 +99,9 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Too
         return tools, choice
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
-        case "function":
-            name = chosen.object("function").text("name")
-            check_known_names([name], tools, "tool_choice.function.name")
+        case "function" | "custom" as kind:
+            name = chosen.object(kind).text("name")
+            check_known_names([name], tools, f"tool_choice.{kind}.name")
             return tools, ToolChoice(mode="named", names=(name,))
         case "allowed_tools":
             return _read_allowed_tools(chosen.object("allowed_tools"), tools)
@@ -106,7 +110,8 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Too
 
 
 def _read_allowed_tools(allowed: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
-    names = {tool.object("function").text("name") for tool in allowed.objects("tools", required=True)}
+    given = allowed.objects("tools", required=True)
+    names = {tool.object("custom" if tool.value("type") == "custom" else "function").text("name") for tool in given}
     check_known_names(names, tools, allowed.path_of("tools"))
     choice = read_allowed_mode(allowed)
     return tuple(tool for tool in tools if tool.name in names), choice
@@ -224,13 +229,18 @@ def _read_reasoning(message: Fields) -> list[Thinking]:
 
 
 def _read_call(call: Fields) -> Call:
-    if call.value("type") not in (None, "function"):
-        raise call.error("type", "only function calls are supported")
-    function = call.object("function")
-    arguments = read_arguments(function)
+    match call.value("type"):
+        case None | "function":
+            called = call.object("function")
+            arguments = read_arguments(called)
+        case "custom":
+            called = call.object("custom")
+            arguments = {CUSTOM_PARAMETER: called.text("input")}
+        case _:
+            raise call.error("type", "only function calls and custom calls are supported")
     return Call(
-        call=ToolCall(id=call.text("id"), name=function.text("name"), arguments=arguments),
-        extra=build_extra(VENDOR, call.other_fields({"id", "type", "function", "index"})),
+        call=ToolCall(id=call.text("id"), name=called.text("name"), arguments=arguments),
+        extra=build_extra(VENDOR, call.other_fields({"id", "type", "function", "custom", "index"})),
     )
 
 
@@ -240,7 +250,7 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "cont
 
 
 class Encoder(AnswerEncoder):
-    """Writes one answer, streamed or whole. `request` is not used: an answer repeats nothing of it."""
+    """Writes one answer, streamed or whole. Of `request` it needs only which of its tools are custom."""
 
     def __init__(
         self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
@@ -248,6 +258,9 @@ class Encoder(AnswerEncoder):
         super().__init__()
         self._whole = {"id": id, "object": "chat.completion", "created": created, "model": model}
         self._include_usage = include_usage
+        self._custom = {spec.name for spec in request.tools if is_custom(spec)} if request is not None else set[str]()
+        self._inputs: dict[str, RawInputReader] = {}  # of the calls of custom tools, by their ids
+        self._sent_inputs: dict[str, list[str]] = {}
         self._chunk_head: dict[str, Any] = {**self._whole, "object": "chat.completion.chunk"}
         # Everything up to the delta is the same in every chunk.
         self._head = f'{dump_compact(self._chunk_head)[:-1]},"choices":[{{"index":0,"delta":'
@@ -270,7 +283,7 @@ class Encoder(AnswerEncoder):
         fields |= _extra_fields(message)
         calls = [part for part in message.parts if isinstance(part, Call)]
         if calls:
-            fields["tool_calls"] = [_encode_call(part) for part in calls]
+            fields["tool_calls"] = [_encode_call(part, as_custom=part.call.name in self._custom) for part in calls]
         reason = _finish_reason(finish, bool(calls))
         choice = {"index": 0, "message": fields, "logprobs": None, "finish_reason": reason}
         return {**self._whole, "choices": [choice], "usage": _encode_usage(usage or Usage())}
@@ -283,6 +296,9 @@ class Encoder(AnswerEncoder):
 
     def _start_call(self, call_id: str, name: str) -> bytes:
         index = self._calls[call_id] = len(self._calls)
+        if name in self._custom:
+            self._inputs[call_id], self._sent_inputs[call_id] = RawInputReader(), []
+            return self._call_chunk(index, {"id": call_id, "type": "custom", "custom": {"name": name, "input": ""}})
         function = {"name": name, "arguments": ""}
         return self._call_chunk(index, {"id": call_id, "type": "function", "function": function})
 
@@ -290,7 +306,23 @@ class Encoder(AnswerEncoder):
         if call_id not in self._calls:
             return b""
         self._has_arguments.add(call_id)
+        if call_id in self._inputs:  # the client is sent the text within the JSON
+            return self._add_input(call_id, self._inputs[call_id].feed(text))
         return self._call_chunk(self._calls[call_id], {"function": {"arguments": text}})
+
+    def _add_input(self, call_id: str, text: str) -> bytes:
+        """Return more of the raw text of a call."""
+        if not text:
+            return b""
+        self._sent_inputs[call_id].append(text)
+        return self._call_chunk(self._calls[call_id], {"custom": {"input": text}})
+
+    def _complete_call(self, call: ToolCall) -> bytes:
+        if call.name not in self._custom:
+            return super()._complete_call(call)
+        started = b"" if call.id in self._calls else self._start_call(call.id, call.name)
+        whole, sent = as_text(call.arguments.get(CUSTOM_PARAMETER)), "".join(self._sent_inputs[call.id])
+        return started + self._add_input(call.id, whole[len(sent) :] if whole.startswith(sent) else "")
 
     def _end(self, ended: TurnEnded) -> bytes:
         # The vendor's data is known only now; in this API its position in the stream does not matter.
@@ -320,7 +352,10 @@ def error_body(report: ErrorReport) -> dict[str, Any]:
     return {"error": report.openai_error()}
 
 
-def _encode_call(part: Call) -> dict[str, Any]:
+def _encode_call(part: Call, *, as_custom: bool) -> dict[str, Any]:
+    if as_custom:
+        custom = {"name": part.call.name, "input": as_text(part.call.arguments.get(CUSTOM_PARAMETER))}
+        return {"id": part.call.id, "type": "custom", "custom": custom}
     function = {"name": part.call.name, "arguments": encode_arguments(part.call.arguments)}
     return {"id": part.call.id, "type": "function", "function": function, **get_vendor_data(part.extra, VENDOR)}
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
-from toolspeak.values.origin import Origin
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
     FieldError,
     Fields,
+    check_known_names,
     check_tool_limits,
     check_unique_names,
     is_strict,
@@ -33,13 +33,14 @@ from toolspeak.wire.fields import (
 )
 from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra, dump_compact
 from toolspeak.wire.media import decode_base64, is_data_url
+from toolspeak.wire.openai_responses.local_tools import CALL_ITEMS, OUTPUT_ITEMS, read_call, read_result
 from toolspeak.wire.openai_responses.names import (
     ENCRYPTED_REASONING,
-    GRAMMAR_KEYWORD,
     VENDOR,
-    describe_grammar,
     join_namespace,
 )
+from toolspeak.wire.raw_text import read_custom_tool
+from toolspeak.wire.vendor_tools import RAW_TOOLS, read_client_tool
 
 _KNOWN_FIELDS = frozenset(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens "
@@ -141,6 +142,10 @@ class _ToolReader:
             self.strict.add(spec.name)
         return spec
 
+    def list_local(self) -> list[ToolSpec]:
+        """Return those tools of the vendor that the client runs, as other models are offered them."""
+        return [spec for tool in self.vendor_tools if (spec := read_client_tool(tool)) is not None]
+
     def resolve(self, name: str, namespace: str, path: str) -> str:
         """Return the name of a tool that the client names with or without its namespace."""
         wanted = join_namespace(namespace, name)
@@ -162,31 +167,11 @@ def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
     match tool.text("type"):
         case "function":
             spec = read_tool(tool, "parameters")
-            return replace(spec, name=join_namespace(namespace, spec.name))
         case "custom":
-            return _read_custom_tool(tool, namespace)
+            spec = read_custom_tool(tool)
         case _:
             return None
-
-
-def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
-    name = tool.text("name")
-    if not name:
-        raise tool.error("name", "is empty")
-    schema: dict[str, Any] = {"type": "string"}
-    description = tool.optional_text("description")
-    form = tool.optional_object("format")
-    if form is not None and form.text("type") == "grammar":
-        grammar = {"syntax": form.text("syntax"), "definition": form.text("definition")}
-        schema[GRAMMAR_KEYWORD] = grammar
-        description += describe_grammar(grammar)
-    return ToolSpec(
-        name=join_namespace(namespace, name),
-        description=description,
-        parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
-        raw=CUSTOM_PARAMETER,
-        origin=Origin.FOREIGN_DESCRIPTION,
-    )
+    return replace(spec, name=join_namespace(namespace, spec.name))
 
 
 # The choice among them
@@ -194,12 +179,16 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
 
 def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
     """Return the choice. Tools that it does not allow are taken out of `reader`."""
-    if (choice := read_choice_word(fields, reader.tools)) is not None:
+    if (choice := read_choice_word(fields, [*reader.tools, *reader.list_local()])) is not None:
         return choice
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
         case "function" | "custom":
             return ToolChoice(mode="named", names=(_read_tool_name(chosen, reader),))
+        case kind if kind in RAW_TOOLS:
+            name = RAW_TOOLS[kind].name
+            check_known_names([name], reader.list_local(), chosen.path_of("type"))
+            return ToolChoice(mode="named", names=(name,))
         case "allowed_tools":
             return _read_allowed_tools(chosen, reader)
         case other:
@@ -208,10 +197,12 @@ def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
 
 def _read_allowed_tools(allowed: Fields, reader: _ToolReader) -> ToolChoice:
     choice = read_allowed_mode(allowed)
-    given = [tool for tool in allowed.objects("tools", required=True) if tool.text("type") in ("function", "custom")]
-    names = {_read_tool_name(tool, reader) for tool in given}
+    given = list(allowed.objects("tools", required=True))
+    names = {_read_tool_name(tool, reader) for tool in given if tool.text("type") in ("function", "custom")}
+    kinds = {tool.text("type") for tool in given}
     reader.tools = [tool for tool in reader.tools if tool.name in names]
-    if choice.mode == "required" and not reader.tools:
+    reader.vendor_tools = [tool for tool in reader.vendor_tools if tool["type"] in kinds]
+    if choice.mode == "required" and not reader.tools and not reader.list_local():
         raise allowed.error("tools", "a call is required, but none of these tools is run by the client")
     return choice
 
@@ -266,6 +257,11 @@ class _ItemReader:
             case "function_call_output" | "custom_tool_call_output":
                 self._end_message()
                 self._read_result(item)
+            case kind if kind in CALL_ITEMS:
+                self._parts.append(read_call(item))
+            case kind if kind in OUTPUT_ITEMS:
+                self._end_message()
+                self._add_result(item, read_result(item))
             case "item_reference":
                 raise item.error("id", "nothing is kept here between requests; send the item itself, with store: false")
             case _:  # of the vendor's own tools
@@ -307,13 +303,17 @@ class _ItemReader:
                 raise item.error("role", f"{other!r} is none of user, assistant, system, developer")
 
     def _read_result(self, item: Fields) -> None:
-        call_id = item.text("call_id")
+        content = read_content(item, "output", _read_result_part)
+        self._add_result(item, Result(call_id=item.text("call_id"), content=content))
+
+    def _add_result(self, item: Fields, result: Result) -> None:
+        call_id = result.call_id
         results = self._results.get(call_id)
         if results is None:
             raise item.error("call_id", f"no item before has the call {call_id!r}")
         if call_id in results:
             raise item.error("call_id", f"{call_id!r} has a result already")
-        results[call_id] = Result(call_id=call_id, content=read_content(item, "output", _read_result_part))
+        results[call_id] = result
 
 
 def _read_assistant_texts(item: Fields) -> list[Text]:
