@@ -10,13 +10,13 @@ A model that asks for help about tools whose descriptions were cut gets it, and 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from toolspeak.dialects import Constraint, Dialect, Parser
-from toolspeak.dialects.native import NativeDialect, VerbatimParser
+from toolspeak.dialects.native import NativeDialect
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.gate import CallCheck, Gate, SentText
@@ -27,7 +27,7 @@ from toolspeak.loop import words
 from toolspeak.models import Model, Request, Sampling, match_dialect
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.errors import ContextExceeded, ProviderError, StreamInterrupted
-from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice, TurnEnded, Usage
+from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Result, Text, ToolCall, assistant, assume_origin, user
 from toolspeak.values.origin import Origin
@@ -93,18 +93,108 @@ class TurnObserver(Protocol):
         ...
 
 
+THOUGHT_TOKENS: Mapping[str, str] = {
+    "<think>": "</think>",
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
+    "<longcat_think>": "</longcat_think>",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+}
+"""Tokens that begin reasoning at the beginning of a message, and those that end it.
+
+Words that a prompt may ask for, such as `<thinking>`, are not among them: a client that asks for those reads them.
+"""
+
+MAX_THOUGHT_TOKEN = max(map(len, THOUGHT_TOKENS))
+
+MAX_LEADING_CHARS = 200
+"""Characters at the beginning of a message that may be blank, and then the beginning of a token."""
+
+
+class ThoughtParser:
+    """Passes text on unchanged, but for reasoning at the beginning of the message, which becomes reasoning."""
+
+    def __init__(self, *, may_begin_inside: bool = False) -> None:
+        """Prepare to read. If it `may_begin_inside`, only the end of the reasoning may be marked."""
+        self._may_begin_inside = may_begin_inside
+        self._state: Literal["start", "unclear", "thought start", "thought", "gap", "text"] = "start"
+        self._held = ""  # may be the beginning of a token
+        self._unclear: list[str] = []  # text or reasoning: the end of the reasoning tells, or that of the message
+        self._closer = "</think>"
+
+    def feed(self, text: str) -> list[Event]:
+        """Read text that has arrived, and return the new events."""
+        events: list[Event] = []
+        text, self._held = self._held + text, ""
+        while text:
+            match self._state:
+                case "start":
+                    text = self._read_start(text)
+                case "thought" | "unclear":
+                    text = self._read_thought(text, events)
+                case "text":
+                    events.append(TextDelta(text=text))
+                    break
+                case _:  # white space around reasoning is dropped
+                    text = text.lstrip()
+                    if text:
+                        self._state = "text" if self._state == "gap" else "thought"
+        return events
+
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
+        """End the message, and return what was held."""
+        held, self._held = "".join(self._unclear) + self._held, ""
+        if not held:
+            return []
+        return [ThinkingDelta(text=held) if self._state == "thought" else TextDelta(text=held)]
+
+    def _read_start(self, text: str) -> str:
+        """Look for a token at the beginning of the message, and return the rest of the text."""
+        first = text.lstrip()[:MAX_THOUGHT_TOKEN]
+        for opener, closer in THOUGHT_TOKENS.items():
+            if first.startswith(opener):
+                self._state, self._closer = "thought start", closer
+                return text.lstrip()[len(opener) :]
+            if opener.startswith(first) and len(text) <= MAX_LEADING_CHARS:
+                self._held = text
+                return ""
+        self._state = "unclear" if self._may_begin_inside else "text"
+        return text
+
+    def _read_thought(self, text: str, events: list[Event]) -> str:
+        """Read reasoning up to its end, and return the rest of the text."""
+        thought, closer, rest = text.partition(self._closer)
+        if not closer:
+            sizes = range(min(len(self._closer) - 1, len(thought)), 0, -1)
+            size = next((size for size in sizes if self._closer.startswith(thought[-size:])), 0)
+            thought, self._held = thought[: len(thought) - size], thought[len(thought) - size :]
+        if self._state == "unclear":
+            self._unclear.append(thought)
+            thought = "".join(self._unclear).strip() if closer else ""
+        if thought:
+            events.append(ThinkingDelta(text=thought))
+        if closer:
+            self._state, self._unclear = "gap", []
+        return rest
+
+
 @frozen
 class VerbatimDialect(NativeDialect):
-    """The dialect for answers in which no call is allowed: the client gets the text of the model unchanged."""
+    """The dialect for answers in which no call is allowed: the client gets the text of the model, and its reasoning.
+
+    Attributes:
+        thinks: Whether a message may begin in the middle of reasoning.
+    """
+
+    thinks: bool = False
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """Return a parser that passes text on unchanged."""
-        return VerbatimParser()
-
-
-VERBATIM = VerbatimDialect()
+        """Return a parser that passes text on unchanged, but for reasoning."""
+        return ThoughtParser(may_begin_inside=self.thinks)
 
 
 async def answer_request(
@@ -312,7 +402,8 @@ class _OpenRequest:
         self._tools = (*tools, *self._listed.own_tools) if has_help else tools
         history = self._passthrough.to_model(request.messages)
         self._history = history if self._held is None else add_instruction(self._held, history)
-        self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
+        verbatim = VerbatimDialect(thinks=served.thinks)
+        self._dialect = match_dialect(served.dialect, served.model) if self._tools else verbatim
         self._checked_tools = _allowed_tools(request.tools, self._choice)
         self._quotations = QuotationFinder(self._tools, self._dialect)
         self._quotations.follow(request.messages)
