@@ -48,7 +48,6 @@ from toolspeak.gateway.exchange_report import ExchangeHistory, ExchangeReport, R
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, is_gemini_request, read_body
 from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
-from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.provenance import (
     DOUBTS_HEADER,
     describe_doubts,
@@ -398,7 +397,7 @@ class Gateway:
         self, request: Request, given: ChatRequest, api: ServedApiName, field: str, **others: Any
     ) -> Response:
         served = self._catalog.find(given.model)
-        reduced, _ = Passthrough(served.model, served.dialect, api).reduce(given)
+        reduced, _ = served.make_passthrough(api).reduce(given)
         count = await run_while_connected(
             request.receive, count_request(served.model, served.dialect, reduced, served.tool_budget)
         )
@@ -450,7 +449,7 @@ class Gateway:
             served = self._catalog.find(given.model)
             request.state.model = served.name
             is_large: bool = request.state.is_large
-            reduce = Passthrough(served.model, served.dialect, api).reduce
+            reduce = served.make_passthrough(api).reduce
             chat_request, notices = await asyncio.to_thread(reduce, given) if is_large else reduce(given)
             if self._strict:
                 notices.refuse()
@@ -463,7 +462,7 @@ class Gateway:
                 arguments = chat_request.tools, served.dialect, served.tool_budget
                 listed = await asyncio.to_thread(list_tools, *arguments, chat_request.messages, chat_request.choice)
                 excess = describe_excess(listed)
-                notices = replace(notices, remarks=(excess,)) if excess else notices
+                notices = replace(notices, remarks=(*notices.remarks, excess)) if excess else notices
             make_encoder = partial(
                 wire.Encoder,
                 chat_request.model,

@@ -61,6 +61,7 @@ class ServedModel:
             calls at the same time which the model means in order.
         tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
         context_check: Keeps requests within the context of the model.
+        refused: What the model has refused to be told, so that it is not told again.
     """
 
     name: str
@@ -71,6 +72,13 @@ class ServedModel:
     tool_budget: int | None = None
     one_call: bool = False
     context_check: ContextCheck = field(default_factory=ContextCheck, repr=False, compare=False)
+    refused: set[Literal["effort"]] = field(
+        default_factory=set[Literal["effort"]], init=False, repr=False, compare=False
+    )
+
+    def make_passthrough(self, api: ServedApiName) -> Passthrough:
+        """Return what forwards fields between a client of `api` and this model."""
+        return Passthrough(self.model, self.dialect, api, refuses_effort="effort" in self.refused)
 
 
 class CallNotRepaired(ProviderError):
@@ -227,8 +235,8 @@ async def answer_request(
         build = open_request.build_model_request
         fitted = await served.context_check.fit(served.model, await asyncio.to_thread(build) if is_large else build())
         # A generator around an answer costs something for each token, so there is one only if needed.
-        is_plain = fitted.request.shown.constraint is None
-        asked = model.ask(fitted.request) if is_plain else _ask_constrained(model, fitted.request)
+        is_plain = fitted.request.shown.constraint is None and not open_request.effort
+        asked = model.ask(fitted.request) if is_plain else _ask_again_without(model, fitted.request, open_request)
         async with aclosing(asked) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
@@ -250,8 +258,10 @@ async def answer_request(
         open_request.add_to_history(attempt)
 
 
-async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-    """Ask a model, and once more without the constraint if its server refuses the request: not every server has one."""
+async def _ask_again_without(
+    model: Model, request: Request, open_request: "_OpenRequest"
+) -> AsyncGenerator[Sequence[Piece]]:
+    """Ask a model, and if its server refuses the request, without what not every server has: a constraint, effort."""
     has_begun = False
     try:
         async with aclosing(model.ask(request)) as answer:
@@ -263,9 +273,14 @@ async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Seq
         is_refused = error.status in REFUSING_STATUSES and not isinstance(error, ContextExceeded)
         if has_begun or not is_refused:
             raise
-    unconstrained = replace(request, shown=replace(request.shown, constraint=None))
-    async with aclosing(model.ask(unconstrained)) as answer:
+    was_constrained = request.shown.constraint is not None
+    without = replace(
+        request, shown=replace(request.shown, constraint=None), sampling=open_request.forget_effort(request)
+    )
+    async with aclosing(model.ask(without)) as answer:
         async for pieces in answer:
+            if not was_constrained:
+                open_request.note_refused_effort()
             yield pieces
 
 
@@ -388,8 +403,9 @@ class _OpenRequest:
         if served.one_call and request.parallel:
             request = replace(request, parallel=False)
         self._served, self._request, self._prefix = served, request, prefix
-        self._passthrough = Passthrough(served.model, served.dialect, api)
+        self._passthrough = served.make_passthrough(api)
         self._extra = self._passthrough.forwarded_fields(request)
+        self.effort = self._passthrough.map_effort(request)  # the fields that tell the model how hard to think
         self._choice = request.choice if request.tools else AUTO
         tools = _allowed_tools(request.tools, self._choice)
         self._held = None
@@ -462,9 +478,18 @@ class _OpenRequest:
             top_p=request.top_p,
             seed=request.seed,
             stop=request.stop,
-            extra=self._extra or None,
+            extra={**self._extra, **self.effort} or None,
         )
         return Request(shown=shown, dialect=self._served.dialect.name, stream=request.stream, sampling=sampling)
+
+    def forget_effort(self, request: Request) -> Sampling:
+        """Return the settings of a request without effort. Later requests of this one are made without it, too."""
+        self.effort = {}
+        return replace(request.sampling, extra=self._extra or None)
+
+    def note_refused_effort(self) -> None:
+        """Note that the model answers only if it is not told how hard to think."""
+        self._served.refused.add("effort")
 
     def end_attempt(self, attempt: Attempt) -> TurnEnded | None:
         """Return the end of the answer; None if the message is not acceptable, or asks for help."""
