@@ -549,7 +549,7 @@ def test_images_pass_through(dialect: str):
         ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, r"messages\[0\].content\[0\].type"),
         ({"tools": OPENAI_TOOLS * 2}, "is given twice"),
         ({"tool_choice": {"type": "function", "function": {"name": "nope"}}}, "there is no tool 'nope'"),
-        ({"n": 3}, "n: only one answer"),
+        ({"n": 5}, "n: at most 4 answers"),
         ({"temperature": 9}, "temperature"),
         ({"logprobs": True}, "logprobs"),
         ({"response_format": {"type": "yaml"}}, "response_format.type: 'yaml' is none of text, json_object"),

@@ -258,6 +258,28 @@ async def answer_request(
         open_request.add_to_history(attempt)
 
 
+async def answer_several(
+    served: ServedModel,
+    request: ChatRequest,
+    prefix: str,
+    api: ServedApiName = "openai",
+    observer: TurnObserver | None = None,
+    figures: GatewayFigures | None = None,
+    *,
+    is_large: bool = False,
+) -> AsyncGenerator[list[Event]]:
+    """Yield the events of as many answers as the request asks for, one after the other: the model is asked for each.
+
+    The arguments are those of `answer_request`. A seed is raised by one each time, or all answers would be the same.
+    """
+    for number in range(request.count):
+        asked = replace(request, seed=None if request.seed is None else request.seed + number)
+        answer = answer_request(served, asked, f"{prefix}_{number}", api, observer, figures, is_large=is_large)
+        async with aclosing(answer) as events:
+            async for batch in events:
+                yield batch
+
+
 async def _ask_again_without(
     model: Model, request: Request, open_request: "_OpenRequest"
 ) -> AsyncGenerator[Sequence[Piece]]:
@@ -409,8 +431,8 @@ class _OpenRequest:
         self._choice = request.choice if request.tools else AUTO
         tools = _allowed_tools(request.tools, self._choice)
         self._held = None
-        if request.answer_format is not None:
-            knows_field = self._passthrough.knows_format
+        knows_field = self._passthrough.knows_format
+        if request.answer_format is not None and not (request.answer_format.is_wrapped and knows_field):
             self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
             tools = (*tools, self._held.tool) if self._held.tool is not None else tools
         self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
@@ -443,6 +465,7 @@ class _OpenRequest:
             ends_at_quotation=not self._has_quoted and not is_last,
             sent=self._sent if held is None else SentText(),
             help_names=frozenset(each.name for each in self._listed.own_tools),
+            forbidden={tool.name for tool in request.forbidden_tools},
             check=CallCheck(
                 self._checked_tools,
                 request.strict_tools,
@@ -453,7 +476,7 @@ class _OpenRequest:
         format_gate = FormatGate(held, self._sent, hold_text=by_tool or thinks) if held is not None else None
         reader = TurnReader(
             self._dialect,
-            self._tools,
+            (*self._tools, *request.forbidden_tools),
             single=not request.parallel,
             prefix=self._prefix,
             taken={call.id for message in request.messages for call in message.calls},

@@ -169,6 +169,7 @@ class Gate:
     sent: SentText = field(default_factory=SentText)  # what was sent of earlier messages to the same request
     help_names: frozenset[str] = frozenset()  # the tools that the gateway answers itself; their calls are not sent
     check: CallCheck = NO_CHECK  # of the arguments of calls
+    forbidden: Collection[str] = ()  # the names of tools that the client has and does not allow in this answer
 
     has_sent_call: bool = field(default=False, init=False)  # after that the model cannot be asked again
     has_sent_reasoning: bool = field(default=False, init=False)  # whether what was sent turned out to be reasoning
@@ -368,6 +369,11 @@ class Gate:
             return []
         if find_references(call.arguments):
             self.is_done = True
+            return []
+        if call.name in self.forbidden:
+            hint = f"Call one of {', '.join(sorted(self.tools)[:MAX_FAULTS])}, or answer in words."
+            reason = f"{call.name} may not be called now"
+            self._reject(CallMalformed(call_id=call.id, name=call.name, raw="", reason=reason, hint=hint))
             return []
         if call.id != self._live:
             completed = self.check.complete(call)

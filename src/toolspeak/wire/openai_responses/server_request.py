@@ -75,12 +75,15 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
     if others := [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]:
         extra["include"] = others
+    if (cut := fields.optional_text("truncation")) not in ("", "auto", "disabled"):
+        raise fields.error("truncation", f"{cut[:MAX_QUOTED_CHARS]!r} is none of auto, disabled")
     text = fields.optional_object("text")
     return ChatRequest(
         model=fields.text("model"),
         messages=read_messages(fields),
         tools=tuple(reader.tools),
         strict_tools=frozenset(reader.strict & remaining),
+        forbidden_tools=tuple(reader.forbidden),
         namespaces=tuple(each for each in reader.namespaces if remaining.issuperset(each.tools)),
         choice=choice,
         parallel=fields.flag("parallel_tool_calls", True),
@@ -105,12 +108,14 @@ class _ToolReader:
         tools: The tools that the client runs.
         namespaces: The groups that some of them belong to.
         strict: The names of those tools whose calls must fit their schemas.
+        forbidden: The tools that the choice does not allow.
         vendor_tools: All other tools, unchanged.
     """
 
     def __init__(self) -> None:
         self.tools: list[ToolSpec] = []
         self.strict: set[str] = set()
+        self.forbidden: list[ToolSpec] = []
         self.namespaces: list[ToolNamespace] = []
         self.vendor_tools: list[dict[str, Any]] = []
 
@@ -200,6 +205,7 @@ def _read_allowed_tools(allowed: Fields, reader: _ToolReader) -> ToolChoice:
     given = list(allowed.objects("tools", required=True))
     names = {_read_tool_name(tool, reader) for tool in given if tool.text("type") in ("function", "custom")}
     kinds = {tool.text("type") for tool in given}
+    reader.forbidden = [tool for tool in reader.tools if tool.name not in names]
     reader.tools = [tool for tool in reader.tools if tool.name in names]
     reader.vendor_tools = [tool for tool in reader.vendor_tools if tool["type"] in kinds]
     if choice.mode == "required" and not reader.tools and not reader.list_local():
