@@ -225,9 +225,13 @@ class ItemStream(AnswerEncoder):
 
     def _event(self, kind: str, **fields: Any) -> bytes:
         """Return an event of the stream, with its number."""
+        return self._write_event(kind, f",{dump_compact(fields)[1:-1]}" if fields else "")
+
+    def _write_event(self, kind: str, fields: str) -> bytes:
+        """Return an event of the stream, with its number. `fields` is JSON that begins with a comma, or empty."""
         self._sequence += 1
         name = kind if kind == "error" else f"response.{kind}"
-        return encode_event(dump_compact({"type": name, "sequence_number": self._sequence, **fields}), name)
+        return encode_event(f'{{"type":"{name}","sequence_number":{self._sequence}{fields}}}', name)
 
     @property
     def _output(self) -> list[dict[str, Any]]:
@@ -378,8 +382,9 @@ class Encoder(ItemStream):
     def start(self) -> bytes:
         """Return the beginning of a stream."""
         output: list[dict[str, Any]] = []
-        response = {**self._response, "status": "in_progress", "output": output, "usage": None}
-        return self._event("created", response=response) + self._event("in_progress", response=response)
+        # Both events hold the same answer. It repeats all tools, so that it is written once.
+        written = dump_compact({**self._response, "status": "in_progress", "output": output, "usage": None})
+        return b"".join(self._write_event(name, f',"response":{written}') for name in ("created", "in_progress"))
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed.

@@ -176,7 +176,7 @@ def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
             spec = read_custom_tool(tool)
         case _:
             return None
-    return replace(spec, name=join_namespace(namespace, spec.name))
+    return replace(spec, name=join_namespace(namespace, spec.name)) if namespace else spec
 
 
 # The choice among them
