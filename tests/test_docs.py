@@ -120,7 +120,6 @@ def test_code_fits_the_column(page: Path):
     wide = [
         f"{page.name}:{block.line + number}"
         for block in read_blocks(page)
-        if block.language in ("python", "py", "toml")
         for number, line in enumerate(block.text.splitlines())
         if len(line) > MAX_COLUMNS
     ]
