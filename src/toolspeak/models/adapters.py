@@ -28,7 +28,7 @@ class Adapter:
 
     Attributes:
         path: The GGUF file.
-        sha256: The hash that the file must have; None for a file of the user, which may have any.
+        sha256: The hash that the file must have; None for a file of the user.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Adapter:
 
     @property
     def name(self) -> str:
-        """Its name in what commands print."""
+        """Its name in the output of commands."""
         return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
 
 

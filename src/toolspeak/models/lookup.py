@@ -49,7 +49,7 @@ def resolve_model(
     Args:
         name: The name, in one of the forms of `Agent`.
         environ: The environment with addresses and keys; by default the program's.
-        retry: How long to wait for the endpoint, and how often to try again.
+        retry: Timeouts and retries.
         other_endpoints: Further names of endpoints that an error may suggest.
 
     Examples:
@@ -96,17 +96,17 @@ def connect(
     """Return a model behind an endpoint of your choice. No request is sent.
 
     Args:
-        name: The name, in one of the forms of `Agent`. With `at` it may be the model's own name alone;
-            `anthropic:NAME` also says which API the address has, and which key it is sent.
+        name: The name, in one of the forms of `Agent`. With `at` it may be just the model's own name;
+            `anthropic:NAME` also sets the API of the address, and the key to send.
         at: An address that ends in `/v1`, or an `openai` or `anthropic` client whose address, key and headers are used.
         api: The API of the endpoint, if it differs from the one that the name or the address implies.
         key: The API key, instead of the one in the environment.
         headers: Headers to send with each request.
         dialect: The dialect to use for `"auto"`.
-        retry: How long to wait for the endpoint, and how often to try again.
-        extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama. Those in
-            `Sampling.extra` win over them.
-        cost: Returns what the tokens of a `Usage` cost, in US dollars, instead of the price list.
+        retry: Timeouts and retries.
+        extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama.
+            `Sampling.extra` overrides them.
+        cost: A function that returns the cost of a `Usage` in US dollars, instead of the price list.
 
     Examples:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")

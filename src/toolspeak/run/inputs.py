@@ -99,7 +99,7 @@ class PlainOptions(TypedDict, Generic[Deps], total=False):
 
 
 class AgentOptions(PlainOptions[Deps], total=False):
-    """The options of `Agent` beside its model, its tools and the type of its answer."""
+    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
 
     deps: Deps | None
 

@@ -20,13 +20,13 @@ PluginGroup: TypeAlias = Literal["toolspeak.dialects", "toolspeak.endpoints", "t
 """The groups of entry points. Each entry point names:
 
 - `toolspeak.dialects`: a dialect object whose `name` is the name of the entry point.
-- `toolspeak.endpoints`: a function that takes the name of a model, what follows `NAME:`, and returns a model.
+- `toolspeak.endpoints`: a function that takes the name of a model (the part after `NAME:`) and returns the model.
 - `toolspeak.toolboxes`: a `Toolbox`, a module to discover tools in, a function, or a list of functions.
 """
 
 
 class Plugin:
-    """What a package offers under a name. It is imported by `load`.
+    """A plugin of an installed package. `load` imports it.
 
     Attributes:
         name: The name.
