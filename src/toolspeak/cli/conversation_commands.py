@@ -75,7 +75,7 @@ def log_search_command(
 
     found = [word for text in words for word in text.split()]
     if not found:
-        raise UsageError("there is no word to search for")
+        raise UsageError("there is no word to search for; write toolspeak log search WORD")
     print_conversations(count or None, found, as_json=as_json)
 
 
@@ -189,7 +189,7 @@ def run_command(options: ConversationOptions) -> None:
     from toolspeak.cli.trust import load_settings
 
     if options.extract and options.as_json:
-        raise UsageError("--extract and --json do not go together")
+        raise UsageError("--extract and --json cannot be combined; leave one of them out")
     options, template = _apply_template(options)
     prompt, missing = None, None
     try:

@@ -206,7 +206,7 @@ class ModelCatalog:
                 raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
             self._served[each.name] = each
         if not self._served:
-            raise UsageError("there is no model to serve")
+            raise UsageError("there is no model to serve; pass at least one")
         self._by_name = dict(self._served)
         for alias, name in aliases.items():
             if alias in self._served:

@@ -185,7 +185,7 @@ class ReaderProcess:
             UsageError: The target has no colon.
         """
         if target != OURS and not all(target.rpartition(":")):
-            raise UsageError(f"{target!r} is no reader: write module:function, file.py:function, or {OURS} for ours")
+            raise UsageError(f"{target!r} is not a reader: write module:function, file.py:function, or {OURS} for ours")
         self.name = target.rpartition(":")[2]
         self.target = target
         self._timeout_s = timeout_s

@@ -51,7 +51,7 @@ class Plugin:
     def refuse(self, reason: str) -> UsageError:
         """Return the error for a plugin that cannot be used."""
         return UsageError(
-            f"{self.name!r} is offered by the package {self.package} ({self._group}), and cannot be used: {reason}; "
+            f"{self.name!r} comes from the package {self.package} ({self._group}) and cannot be used: {reason}; "
             f"update {self.package}, or uninstall it"
         )
 
@@ -75,7 +75,7 @@ def find_plugin(group: PluginGroup, name: str) -> Plugin | None:
             return None
         if len(plugins) > 1:
             packages = " and ".join(sorted(plugins))
-            raise UsageError(f"{name!r} is offered by several packages ({group}): {packages}; uninstall all but one")
+            raise UsageError(f"{name!r} comes from several packages ({group}): {packages}; uninstall all but one")
         _found[group, name] = next(iter(plugins.values()))
     return _found[group, name]
 

@@ -220,7 +220,7 @@ def complete_url(url: str) -> str:
     except ValueError:
         parts, has_host = None, False
     if parts is None or not has_host:
-        raise UsageError(f"{hide_secrets(url)!r} is no address of a collector; write http://127.0.0.1:4318 or the like")
+        raise UsageError(f"{hide_secrets(url)!r} is not the address of a collector; write http://HOST:4318")
     if "@" in parts.netloc:
         raise UsageError(
             f"the address of the collector {hide_secrets(url)} holds a user; give what the collector wants in "

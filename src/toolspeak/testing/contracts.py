@@ -170,7 +170,7 @@ class ModelContract(Contract):
         if not isinstance(model, Model):
             raise AssertionError(f"a model has name, dialect and ask; {type(model).__name__} lacks some of them")
         name = cast("object", model.name)
-        require(isinstance(name, str) and bool(name), f"the name of a model is a text, not {name!r}")
+        require(isinstance(name, str) and bool(name), f"a model name must be a string, not {name!r}")
         try:
             dialect(model.dialect)
         except UsageError as error:

@@ -313,5 +313,5 @@ def assistant(text: str) -> Message:
 def _check_text(text: object, role: str) -> str:
     if not isinstance(text, str):
         hint = "attachments follow it" if role == "user" else f"for other parts: Message(role={role!r}, parts=(…))"
-        raise UsageError(f"{role}(…) takes a text, not {type(text).__name__}; {hint}")
+        raise UsageError(f"{role}(…) takes a string, not {type(text).__name__}; {hint}")
     return text
