@@ -181,8 +181,8 @@ def run_command(options: ConversationOptions) -> None:
 
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
-    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and continue; the prompt can be left
-    out then.
+    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and continue; the prompt can
+    be left out then.
     """
     from toolspeak.cli.prompt import STANDARD_INPUT, build_prompt, load_attachments
     from toolspeak.cli.run import run
