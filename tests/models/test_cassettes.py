@@ -137,9 +137,12 @@ def test_times_are_replayed_by_the_clock(server: Server, tmp_path: Path):
 
     server.plays(act)
     file = tmp_path / "run.jsonl"
-    for event in Agent(cassette(at(server), file)).stream("Go on."):
-        if event.kind == "text_delta":
+
+    async def read() -> None:
+        async for _ in cassette(at(server), file).ask(question()):
             has_read.set()
+
+    run_within(read())
     *rest, line = file.read_text().splitlines()
     recording = json.loads(line)
     chunks = recording["response"]["chunks"]
@@ -152,12 +155,12 @@ def test_times_are_replayed_by_the_clock(server: Server, tmp_path: Path):
 
     clock = FakeClock()
     model = cassette(gone(at(server, retry=replace(QUICK, total_timeout=None))), file, realtime=True)
-    assert clock.run(Agent(model).arun("Go on.")).text == "Hello."
+    assert clock.run(collect_pieces(model))[-1].parts[0].text == "Hello."
     assert clock.seconds == pytest.approx(100.0 + len(chunks) - 1, abs=0.5)
 
     late = cassette(gone(at(server, retry=replace(QUICK, total_timeout=80.0))), file, realtime=True)
     with pytest.raises(ModelError, match="had 80 s for an answer"):
-        FakeClock().run(Agent(late).arun("Go on."))
+        FakeClock().run(collect_pieces(late))
 
 
 # Files
@@ -391,9 +394,8 @@ def test_two_equal_requests_at_once(server: Server, tmp_path: Path):
         second = await collect_pieces(model)
         return [answer[-1].parts[0].text for answer in (await first, second)]
 
-    recording, replaying = cassette(at(server), file), cassette(gone(at(server)), file)
-    assert run_within(ask_both(recording, lambda: bool(server.posts))) == ["first", "second"]
-    assert run_within(ask_both(replaying, lambda: False)) == ["first", "second"]
+    assert run_within(ask_both(cassette(at(server), file), lambda: bool(server.posts))) == ["first", "second"]
+    assert run_within(ask_both(cassette(gone(at(server)), file), lambda: False)) == ["first", "second"]
 
 
 # Chunks

@@ -268,13 +268,15 @@ async def closed_generator(agent: Agent, server: Server) -> None:
 
 
 async def timed_out(agent: Agent, server: Server) -> None:
-    async def end_time(limit: asyncio.Timeout) -> None:
+    limit = asyncio.timeout(None)
+
+    async def end_time() -> None:
         await is_asked(server)
         limit.reschedule(0)
 
+    ending = asyncio.create_task(end_time())
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(None) as limit:
-            ending = asyncio.create_task(end_time(limit))
+        async with limit:
             await agent.arun("Go on.")
     await ending
 
