@@ -2,11 +2,9 @@
 nothing.
 """
 
-import gc
 import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -15,35 +13,15 @@ FACTOR = 8
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
-    """Assert that the work for an input that is `FACTOR` times as large is not much more than `FACTOR` times as much.
-
-    What disturbs a measurement only adds to it, so it is repeated, and the least counts.
-    """
-    small = large = float("inf")
-    for _ in range(12):
-        small, large = min(small, _measure(work, size)), min(large, _measure(work, size * FACTOR))
-        if large < small * FACTOR * 3:
-            return
-    raise AssertionError(f"{large / small:.0f} times the work for {FACTOR} times the input")
+    """Assert that the work for an input that is `FACTOR` times as large is not much more than `FACTOR` times as much."""
+    small, large = (min(_measure(work, each) for _ in range(3)) for each in (size, size * FACTOR))
+    assert large < small * FACTOR * 3, f"{large / small:.0f} times the work for {FACTOR} times the input"
 
 
 def _measure(work: Callable[[int], object], size: int) -> float:
-    with _nothing_collected():
-        begin = time.thread_time()
-        work(size)
-        return time.thread_time() - begin
-
-
-@contextmanager
-def _nothing_collected() -> Generator[None]:
-    """Keep the garbage of other tests out of what is counted and measured."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    begin = time.thread_time()
+    work(size)
+    return time.thread_time() - begin
 
 
 def count_calls(work: Callable[[], object]) -> int:
@@ -55,12 +33,11 @@ def count_calls(work: Callable[[], object]) -> int:
         if event in ("call", "c_call"):
             count += 1
 
-    with _nothing_collected():
-        sys.setprofile(note)
-        try:
-            work()
-        finally:
-            sys.setprofile(None)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
     return count
 
 
@@ -84,12 +61,11 @@ def count_steps(work: Callable[[], object], limit: int = 5_000_000) -> int:
         return trace
 
     before = sys.gettrace()
-    with _nothing_collected():
-        sys.settrace(trace)
-        try:
-            work()
-        finally:
-            sys.settrace(before)
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
     return steps
 
 

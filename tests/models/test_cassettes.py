@@ -402,7 +402,9 @@ def test_two_equal_requests_at_once(server: Server, tmp_path: Path):
 
 
 @pytest.mark.parametrize(("api", "name"), STREAMS)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(data=st.data())
 def test_any_chunks_are_replayed_as_they_were(server: Server, tmp_path: Path, api: Api, name: str, data: Any):
     body = RECORDED[api][name]
