@@ -864,17 +864,10 @@ def test_resources_and_prompts_are_attachments(connect, modern):
 
 @pytest.fixture
 def address():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(SERVERS / "modern.py"), str(port)])
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.05)
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # which takes connections from now on
+        port, handle = listener.getsockname()[1], listener.fileno()
+        command = [sys.executable, str(SERVERS / "modern.py"), str(handle)]
+        process = subprocess.Popen(command, pass_fds=[handle])
     yield f"http://127.0.0.1:{port}/mcp", process
     process.kill()
     process.wait()
