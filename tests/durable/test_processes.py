@@ -145,7 +145,7 @@ async def test_sigterm_under_load_takes_nothing_over_and_leaves_nothing_unknown(
     settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.05, lease=LONG_LEASE)
     with Nursery(tmp_path / "log") as nursery:
         async with Runs(store) as runs:
-            first = nursery.start_worker(settings)
+            first = nursery.start_worker(replace(settings, seconds=1.0))  # so that no run ends before the signal comes
             started = [await runs.start("busy", "Work.") for _ in range(4)]
             for run in started:
                 await wait_until_running(run)
