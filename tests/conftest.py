@@ -9,6 +9,7 @@ many processes, drive a browser or a terminal, or wait for real limits.
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,13 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("toolspeak")
+
+
+@pytest.fixture(autouse=True)
+def _servers_forgotten() -> None:
+    """Forget what servers of earlier tests said about their models: one of this test may get the port of one of them."""
+    if abilities := sys.modules.get("toolspeak.models.abilities"):
+        abilities._known.clear()
 
 
 @pytest.fixture
