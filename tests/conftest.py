@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.cases import RUNS_ALL
 
@@ -42,6 +43,13 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("toolspeak")
+
+# Hypothesis also draws the constants of all modules that were imported so far. Examples would differ with the order of
+# the tests, and with every number that is written somewhere in the library. Only `make fuzz` draws them.
+_find_constants = providers._get_local_constants
+providers._get_local_constants = lambda: (
+    providers._local_constants if settings.default.derandomize else _find_constants()
+)
 
 
 @pytest.fixture(autouse=True)

@@ -744,13 +744,13 @@ class JournalContract:
             pass
         assert not watch.wait(0.02)
         hold = start_and_claim(session)
-        assert watch.wait(10)
+        assert watch.wait(60)
         while watch.wait(0):
             pass
         session.append(hold, ["a"])
-        assert watch.wait(10)
+        assert watch.wait(60)
         while watch.wait(0):
             pass
         session.add_deltas([DeltaRow("r1", 0, 1, "x")])
-        assert watch.wait(10)
+        assert watch.wait(60)
         watch.close()
