@@ -271,7 +271,7 @@ def test_modes(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(UsageError, match="mode is once, replay, record, not 'never'"):
         cassette(at(server), file, mode="never")  # type: ignore[call-overload]  # the wrong mode is what is tested
     monkeypatch.delenv("TOOLSPEAK_CASSETTES")
-    with pytest.raises(UsageError, match=r"sends no requests over HTTP .*replay\(facts\)"):
+    with pytest.raises(UsageError, match=r"sends no HTTP requests .*replay\(facts\)"):
         cassette(ScriptedModel([says("Hi.")]), file)
 
 

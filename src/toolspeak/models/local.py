@@ -332,7 +332,7 @@ def _check_weights(weights: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot read {weights}: {error.strerror}") from None
     if magic != b"GGUF":
-        raise UsageError(f"{weights} is not a GGUF file, the one format that llama.cpp reads")
+        raise UsageError(f"{weights} is not a GGUF file, the only format that llama.cpp reads")
     return weights.expanduser().resolve()
 
 
