@@ -35,7 +35,7 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.messages import ToolCall, user
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 def echo_agent(text: str = "Hello.") -> Agent[Any]:

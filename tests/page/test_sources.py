@@ -217,7 +217,9 @@ def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -
     with host_app(application) as url:
         import httpx
 
-        answer = httpx.post(f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"})
+        answer = httpx.post(
+            f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"}, timeout=60
+        )
         assert answer.status_code == 200
 
         async def look() -> str:
