@@ -305,7 +305,7 @@ def test_messages_of_anthropic():
         ({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}, "messages[0].tool_calls[0].id: is missing"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "other"}]}]}, "messages[0].tool_calls[0].type: only function calls"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]}, "messages[0].tool_calls[0].custom: is missing"),
-        ({"n": 5}, "n: at most 4 answers can be asked for"),
+        ({"n": 5}, "n: at most 4 answers can be requested"),
         ({"n": 0}, "n: must be at least 1"),
         ({"functions": []}, "functions: is not supported; use tools"),
         ({"stream": "yes"}, "stream: expected true or false, found text"),

@@ -53,13 +53,13 @@ class ServedModel:
     Attributes:
         name: Its name for clients.
         model: The model.
-        dialect: The dialect in which it is asked.
+        dialect: Its dialect.
         max_repairs: How often it is asked again after a malformed, missing or quoted call, one whose arguments do not
             fit, or an answer that is not in the format of the request.
-        thinks: Whether its messages may begin in the middle of reasoning.
+        thinks: Whether its messages may begin inside reasoning, without an opening tag.
         one_call: Whether only the first call of an answer is passed on, whatever the request says: for clients that run
             calls at the same time which the model means in order.
-        tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
+        tool_budget: The most tokens that the tools of a request may take; descriptions are shortened to fit.
         context_check: Keeps requests within the context of the model.
         refused: What the model has refused to be told, so that it is not told again.
     """

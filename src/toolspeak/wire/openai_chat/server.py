@@ -51,7 +51,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     fields = Fields(body)
     count = fields.integer("n", minimum=1) or 1
     if count > MAX_ANSWERS:
-        raise fields.error("n", f"at most {MAX_ANSWERS} answers can be asked for", "unsupported_value")
+        raise fields.error("n", f"at most {MAX_ANSWERS} answers can be requested", "unsupported_value")
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
             raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
