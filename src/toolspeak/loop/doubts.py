@@ -160,7 +160,12 @@ class _CallCheck:
     def _is_explained(self, place: str, value: Any, given: _SchemaValues) -> bool:
         if given.values and write_value(value) in given.values:
             return True
-        return self._sources.explains(value) or self._sources.allows(self._spec.name, name_parameter(place), value)
+        sources, tool = self._sources, self._spec.name
+        return (
+            sources.explains(value)
+            or sources.allows(tool, name_parameter(place), value)
+            or sources.fills(tool, place, value)
+        )
 
     def _look_at_reference(self, place: str, ref: Ref, given: _SchemaValues) -> Iterator[Doubt]:
         exposure = self._find_exposure(ref)

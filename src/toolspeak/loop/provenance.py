@@ -19,15 +19,20 @@ wrong but the values. So a value that decides something must be *explained* befo
 6. All else is in doubt, whether it stands in a foreign text or in none: a model that is fooled may also have put a
    value together from pieces, translated it or decoded it.
 7. What somebody has allowed for the rest of a conversation is a part of its messages (`Result.allowed`).
+8. A foreign result may have fields that are more than that: own data, and keys such as ids (`records.py`).
+9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is what
+   the user has asked for.
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from toolspeak.loop.records import Records, list_scalars
 from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -42,7 +47,6 @@ from toolspeak.values.events import (
 from toolspeak.values.messages import (
     AllowedValue,
     Call,
-    Concat,
     Media,
     Message,
     Result,
@@ -52,7 +56,7 @@ from toolspeak.values.messages import (
     split_text,
 )
 from toolspeak.values.origin import Origin, split_spans
-from toolspeak.values.spec import ResultOwner, ToolSpec
+from toolspeak.values.spec import ResultField, ResultOwner, ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.values.mentions import Mentions
@@ -173,6 +177,22 @@ class Echo(NamedTuple):
     arguments: "Mentions"
 
 
+class KnownCall(NamedTuple):
+    """A call of the conversation.
+
+    Attributes:
+        tool: The tool.
+        asked: The texts and numbers in its arguments.
+        unexplained: Those of them that nothing explains; None if there are none.
+        refers: Whether there are references in its arguments.
+    """
+
+    tool: str = ""
+    asked: "tuple[str | int | float, ...]" = ()
+    unexplained: "Mentions | None" = None
+    refers: bool = False
+
+
 class Sources:
     """The texts of a conversation, by what they explain. It is a memo: `follow` reads each message once."""
 
@@ -186,7 +206,11 @@ class Sources:
         self._explaining = make_index()
         self._echoes: list[Echo] = []
         self._exposure = Exposure.NONE
-        self._calls: dict[str, tuple[str, Mentions | None, bool]] = {}  # the tool, what is unexplained, has references
+        self._calls: dict[str, KnownCall] = {}
+        self._fields: dict[str, tuple[ResultField, ...]] = {}  # the labels of a tool's results
+        self._records = Records()
+        self._spoken = make_index()  # what people and programs wrote for this conversation
+        self._templates: list[tuple[str, ...]] = []
         self._allowed: set[tuple[str, str, str]] = set()
         self._foreign = make_index()
         self._foreign_texts: list[tuple[str, str, str]] = []  # the tool, the call and the text
@@ -213,6 +237,9 @@ class Sources:
             self._messages.append(message)
 
     def _add_spec(self, spec: ToolSpec) -> None:
+        known = self._fields.setdefault(spec.name, spec.fields)
+        if known != spec.fields:  # another tool of the same name
+            self._fields[spec.name] = ()
         for text, origin in split_spans(spec.description, spec.origin, spec.spans):
             if not origin.is_foreign:
                 self._explaining.add(text)
@@ -237,17 +264,27 @@ class Sources:
     def _add_text(self, text: str, origin: Origin, tool: str = "", result_id: str = "") -> None:
         if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
             self._explaining.add(text)
+            if origin is not Origin.OWN_RESULT:
+                self._spoken.add(text)
+            if origin is Origin.USER:
+                self._templates += list_templates(text)
+                for link in _LINK_BEFORE_SENTENCE.findall(text):
+                    self._explaining.add(link)
         elif origin is not Origin.LOOP:
             self._foreign_texts.append((tool, result_id, text))
 
     def _add_call(self, part: Call) -> None:
         arguments = part.call.arguments
-        unexplained = self.find_unexplained(arguments) if self._exposure else None
-        self._calls[part.call.id] = (part.call.name, unexplained, bool(find_references(arguments)))
+        self._calls[part.call.id] = KnownCall(
+            tool=part.call.name,
+            asked=tuple(_list_arguments(arguments)),
+            unexplained=self.find_unexplained(arguments) if self._exposure else None,
+            refers=bool(find_references(arguments)),
+        )
 
     def find_unexplained(self, arguments: dict[str, Any]) -> "Mentions | None":
         """Return the texts and numbers in arguments that nothing explains; None if there are none."""
-        left = [each for each in list_leaves(arguments) if not self.explains(each)]
+        left = [each for each in _list_arguments(arguments) if not self.explains(each)]
         if not left:
             return None
         return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
@@ -256,17 +293,29 @@ class Sources:
         self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
         if part.reason:  # what the loop says
             return
-        tool, arguments, refers = self._calls.get(part.call_id, ("", None, False))
+        call = self._calls.get(part.call_id, KnownCall())
         origin = find_origin(part, "tool")
         for each in part.content:
             for text, own in (
                 split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ()
             ):
-                # What a call refers to is not in its message, so nobody knows what its result repeats.
-                if own is not Origin.OWN_RESULT or (arguments is None and not refers):
-                    self._add_text(text, own, tool, part.call_id)
-                elif arguments is not None and not refers and not part.is_error:
-                    self._echoes.append(Echo(make_index(text), arguments))
+                if own is not Origin.OWN_RESULT:
+                    self._add_text(text, own, call.tool, part.call_id)
+                else:
+                    self._add_own([text], call, part)
+        if (fields := self._fields.get(call.tool)) and part.origin is Origin.FOREIGN_RESULT and not part.is_error:
+            asked = () if call.refers else call.asked
+            self._add_own(self._records.add(fields, _read_output(part), asked, call.unexplained), call, part)
+
+    def _add_own(self, texts: list[str], call: KnownCall, part: Result) -> None:
+        """Add texts of a result that are own data."""
+        if call.refers:  # what a call refers to is not in its message, so nobody knows what its result repeats
+            return
+        if call.unexplained is None:
+            for text in texts:
+                self._add_text(text, Origin.OWN_RESULT, call.tool, part.call_id)
+        elif not part.is_error and texts:
+            self._echoes.append(Echo(make_index(*texts), call.unexplained))
 
     def explains(self, value: Any) -> bool:
         """Whether a text or a number stands where it may."""
@@ -274,20 +323,127 @@ class Sources:
             return True
         return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
 
+    def fills(self, tool: str, place: str, value: Any) -> bool:
+        """Whether a value is a key of a result that may stand at this place of a call, or fits what the user left open."""
+        names = {name_parameter(place), place.rpartition(".")[2].partition("[")[0]}
+        if self._records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._spoken):
+            return True
+        if not self._templates or not isinstance(value, str):
+            return False
+        fillings = (fill_template(each, value) for each in self._templates)
+        return any(each and all(map(self._was_shown, each)) for each in fillings)
+
+    def _was_shown(self, value: str) -> bool:
+        self._index_foreign()
+        return self._foreign.has(value) or self.explains(value)
+
     def allows(self, tool: str, parameter: str, value: Any) -> bool:
         """Whether somebody has allowed a value for the rest of the conversation."""
         return bool(self._allowed) and (tool, parameter, write_value(shorten_value(value))) in self._allowed
 
     def find_place(self, parameter: str, value: Any) -> Doubt:
         """Return the doubt about a value, with the foreign text in which it stands."""
-        for _, _, text in self._foreign_texts[self._foreign_count :]:
-            self._foreign.add(text)
-        self._foreign_count = len(self._foreign_texts)
+        self._index_foreign()
         found, shown = self._foreign.find(value), shorten_value(value)
         if found is None:
             return Doubt(parameter=parameter, value=shown)
         tool, result_id, _ = self._foreign_texts[found.number]
         return Doubt(parameter=parameter, value=shown, tool=tool, result_id=result_id, around=found.words)
+
+    def _index_foreign(self) -> None:
+        for _, _, text in self._foreign_texts[self._foreign_count :]:
+            self._foreign.add(text)
+        self._foreign_count = len(self._foreign_texts)
+
+
+def _list_arguments(arguments: dict[str, Any]) -> Iterator[str | int | float]:
+    return (each for each in list_scalars(list(arguments.values())) if each != "")
+
+
+def _read_output(part: Result) -> Any:
+    """Return a result as the tool gave it, as far as its message tells."""
+    if part.output is not None:
+        return part.output
+    text = "".join(each.text for each in part.content if isinstance(each, Text))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+# What the user has left open
+
+_LINK_BEFORE_SENTENCE = re.compile(r"((?:https?://|www\.)[\w\-./]{1,200}?)\.[A-Z][a-z]{1,20}\s")
+"""A link that a sentence follows without a blank."""
+
+_HOLE = re.compile(r"\{[A-Za-z_][\w ]{0,40}\}")
+_FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
+_QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
+
+MAX_TEMPLATE_CHARS = 200
+"""Characters of a quoted text before its first hole, and behind it."""
+
+MAX_HOLES = 3
+
+MIN_WORD_CHARS = 3
+"""The fewest letters in a row that a template must have: else everything would fit."""
+
+
+def list_templates(text: str) -> list[tuple[str, ...]]:
+    """Return the quoted texts with holes, each as the pieces around the holes.
+
+    Examples:
+        >>> list_templates("Call the event 'Dinner at {restaurant_name}', at the restaurant's address.")
+        [('dinner at ', '')]
+    """
+    found: dict[tuple[str, ...], None] = {}
+    for hole in _HOLE.finditer(text):
+        first = max(0, hole.start() - MAX_TEMPLATE_CHARS)
+        quotes = (
+            place
+            for place in range(hole.start() - 1, first - 1, -1)
+            if text[place] in _QUOTES and not text[:place][-1:].isalnum()
+        )
+        start = next(quotes, -1)
+        if start < 0:
+            continue
+        ends = (
+            place
+            for place in range(hole.end(), min(len(text), hole.end() + MAX_TEMPLATE_CHARS))
+            if text[place] == _QUOTES[text[start]] and not text[place + 1 : place + 2].isalnum()
+        )
+        if (end := next(ends, -1)) < 0:
+            continue
+        pieces = tuple(re.sub(r"\s+", " ", each).casefold() for each in _HOLE.split(text[start + 1 : end]))
+        has_word = any(re.search(rf"[^\W\d_]{{{MIN_WORD_CHARS}}}", each) for each in pieces)
+        if has_word and len(pieces) <= MAX_HOLES + 1 and all(each.strip() for each in pieces[1:-1]):
+            found[pieces] = None
+    return list(found)
+
+
+def fill_template(pieces: tuple[str, ...], value: str) -> list[str]:
+    """Return what stands in the holes of a template if a value fits it, and nothing otherwise.
+
+    Names fit: letters, digits and blanks, without the signs that addresses and links have.
+
+    Examples:
+        >>> fill_template(("dinner at ", ""), "Dinner at Chez Anna")
+        ['chez anna']
+        >>> fill_template(("dinner at ", ""), "Dinner at www.evil.example")
+        []
+    """
+    left = " ".join(value.split()).casefold()
+    if not left.startswith(pieces[0]):
+        return []
+    left = left[len(pieces[0]) :]
+    found: list[str] = []
+    for piece in pieces[1:]:
+        end = left.find(piece) if piece else len(left)
+        if end < 0:
+            return []
+        found.append(left[:end])
+        left = left[end + len(piece) :]
+    return [] if left or not all(map(_FILLING.fullmatch, found)) else found
 
 
 def shorten_value(value: Any) -> Any:
@@ -314,19 +470,3 @@ def _list_texts(schema: Any) -> Iterator[str]:
             left += cast("Mapping[str, Any]", each).values()
         elif isinstance(each, list):
             left += cast("list[Any]", each)
-
-
-def list_leaves(value: Any) -> Iterator[str | int | float]:
-    """Yield the texts and numbers in arguments: keys, too, and the texts between references."""
-    left: list[Any] = list(cast("dict[str, Any]", value).values())
-    while left:
-        each = left.pop()
-        if isinstance(each, Concat):
-            left += [part for part in each.parts if isinstance(part, str)]
-        elif isinstance(each, dict):
-            pairs = cast("dict[str, Any]", each)
-            left += [*pairs.keys(), *pairs.values()]
-        elif isinstance(each, list):
-            left += cast("list[Any]", each)
-        elif isinstance(each, str | int | float) and not isinstance(each, bool) and each != "":
-            yield each
