@@ -298,7 +298,7 @@ def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
         key = label if isinstance(label, Key) else None
         fields.append(ResultField(path=path, fills=key.parameters if key else (), by=key.by if key else ()))
     if not fields:
-        raise UsageError(f"result is 'own', 'foreign', a Key, or 'own' and Keys by field, not {given!r}")
+        raise UsageError(f"result is 'own', 'foreign' or None, not {given!r}; by field, {{'id': Key('file_id')}}")
     return "foreign", tuple(fields)
 
 

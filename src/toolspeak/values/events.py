@@ -499,6 +499,9 @@ BY_RULE = "the tool's own rule"
 BY_PROVENANCE = "provenance"
 """Who answered for a call with a value in doubt where `provenance` is `refuse`."""
 
+BY_EARLIER_ANSWER = "an earlier answer"
+"""Who answered for a call whose values in doubt were allowed with another call of the same message."""
+
 
 @frozen
 class ApprovalGiven:
