@@ -14,7 +14,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Context, Tool, tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.errors import RunPaused, UsageError
-from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Compacted, Doubt, NestedFact, RunStarted
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Compacted, Doubt, NestedFact, Provenance, RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import AllowedValue, Media, Message, Result, Text, ToolCall, user
 
@@ -410,7 +410,8 @@ def test_what_a_step_of_a_chain_returned_is_asked_about():
 
 
 def test_the_models_of_a_chain_refuse_or_look_at_nothing():
-    for provenance, count in (("refuse", 0), ("off", 1)):
+    counts: dict[Provenance, int] = {"refuse": 0, "off": 1}
+    for provenance, count in counts.items():
         bank = Bank()
         model = ScriptedModel([READ, ATTACK, says("Done.")])
         chain = Chain("Look.").with_tools(bank.tools)

@@ -213,7 +213,9 @@ PATTERNS: dict[str, tuple[str, str, list[str]]] = {
 
 @each_case("prompt, title, expected", PATTERNS)
 def test_a_text_may_fill_the_holes_that_the_user_left(prompt: str, title: str, expected: list[str]):
-    assert Drive().run(prompt, calls(("list_rooms", {})), calls(("post", {"room": "lobby", "title": title}))) == expected
+    assert (
+        Drive().run(prompt, calls(("list_rooms", {})), calls(("post", {"room": "lobby", "title": title}))) == expected
+    )
 
 
 def test_a_link_that_a_sentence_follows_without_a_blank_is_named():
@@ -239,7 +241,7 @@ def test_labels_that_cannot_be_used_are_refused():
     drive = Drive()
     with pytest.raises(UsageError, match=r"result\['id'\] is 'own' or a Key, not 'mine'; other fields are foreign"):
         Tool(drive.tools[0], result={"id": "mine"})  # pyright: ignore[reportArgumentType] (a mistake)
-    with pytest.raises(UsageError, match="result is 'own', 'foreign' or None, not {}; by field"):
+    with pytest.raises(UsageError, match=r"result is 'own', 'foreign' or None, not \{\}; by field"):
         Tool(drive.tools[0], result={})
     with pytest.raises(UsageError, match="Key takes the names of parameters"):
         Key()

@@ -20,8 +20,8 @@ wrong but the values. So a value that decides something must be *explained* befo
    value together from pieces, translated it or decoded it.
 7. What somebody has allowed for the rest of a conversation is a part of its messages (`Result.allowed`).
 8. A foreign result may have fields that are more than that: own data, and keys such as ids (`records.py`).
-9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is what
-   the user has asked for.
+9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is
+   what the user has asked for.
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
 """
@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from toolspeak.loop.records import Records, list_scalars
+from toolspeak.loop.records import Leaf, Records, list_scalars
 from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -188,7 +188,7 @@ class KnownCall(NamedTuple):
     """
 
     tool: str = ""
-    asked: "tuple[str | int | float, ...]" = ()
+    asked: tuple[Leaf, ...] = ()
     unexplained: "Mentions | None" = None
     refers: bool = False
 
@@ -268,7 +268,7 @@ class Sources:
                 self._spoken.add(text)
             if origin is Origin.USER:
                 self._templates += list_templates(text)
-                for link in _LINK_BEFORE_SENTENCE.findall(text):
+                for link in list_glued_links(text):
                     self._explaining.add(link)
         elif origin is not Origin.LOOP:
             self._foreign_texts.append((tool, result_id, text))
@@ -324,7 +324,7 @@ class Sources:
         return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
 
     def fills(self, tool: str, place: str, value: Any) -> bool:
-        """Whether a value is a key of a result that may stand at this place of a call, or fits what the user left open."""
+        """Whether a value is a key that may stand at this place of a call, or fits what the user has left open."""
         names = {name_parameter(place), place.rpartition(".")[2].partition("[")[0]}
         if self._records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._spoken):
             return True
@@ -356,7 +356,7 @@ class Sources:
         self._foreign_count = len(self._foreign_texts)
 
 
-def _list_arguments(arguments: dict[str, Any]) -> Iterator[str | int | float]:
+def _list_arguments(arguments: dict[str, Any]) -> Iterator[Leaf]:
     return (each for each in list_scalars(list(arguments.values())) if each != "")
 
 
@@ -373,9 +373,6 @@ def _read_output(part: Result) -> Any:
 
 # What the user has left open
 
-_LINK_BEFORE_SENTENCE = re.compile(r"((?:https?://|www\.)[\w\-./]{1,200}?)\.[A-Z][a-z]{1,20}\s")
-"""A link that a sentence follows without a blank."""
-
 _HOLE = re.compile(r"\{[A-Za-z_][\w ]{0,40}\}")
 _FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
@@ -387,6 +384,18 @@ MAX_HOLES = 3
 
 MIN_WORD_CHARS = 3
 """The fewest letters in a row that a template must have: else everything would fit."""
+
+
+def list_glued_links(text: str) -> list[str]:
+    """Return the links that a sentence follows without a blank.
+
+    Examples:
+        >>> list_glued_links("Post it on www.shop.example.They know it.")
+        ['www.shop.example']
+    """
+    words = (word.lstrip("(\"'") for word in text.split())
+    pairs = (word.rpartition(".") for word in words if word.startswith(("www.", "http://", "https://")))
+    return [link for link, _, start in pairs if start.isalpha() and start.istitle()]
 
 
 def list_templates(text: str) -> list[tuple[str, ...]]:

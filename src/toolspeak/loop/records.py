@@ -16,13 +16,16 @@ labelled, and the rest of the result stays foreign. The rules:
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.values.messages import Concat
 from toolspeak.values.spec import ResultField
 
 if TYPE_CHECKING:
-    from toolspeak.values.mentions import Mentions, Scalar
+    from toolspeak.values.mentions import Mentions
+
+Leaf: TypeAlias = str | int | float
+"""A text or a number in a value."""
 
 MIN_NAME_CHARS = 3
 """The fewest characters of a name: "me" and "a" stand in many a sentence that names nothing."""
@@ -32,7 +35,7 @@ class _Name(NamedTuple):
     """Words that point at a thing, if all of them are the user's; the label says what they are a name for."""
 
     field: ResultField
-    words: "tuple[Scalar, ...]"
+    words: tuple[Leaf, ...]
 
 
 class Records:
@@ -44,7 +47,7 @@ class Records:
         self._named: dict[_Name, set[frozenset[str]]] = {}  # the values of the things that have this name
 
     def add(
-        self, fields: Iterable[ResultField], output: Any, asked: Sequence["Scalar"], brought: "Mentions | None"
+        self, fields: Iterable[ResultField], output: Any, asked: Sequence[Leaf], brought: "Mentions | None"
     ) -> list[str]:
         """Take the keys of a result, and return the texts of its fields that are own data.
 
@@ -75,7 +78,7 @@ class Records:
                         self._listed.add(place)
         return own
 
-    def may_fill(self, parameters: Iterable[str], value: "Scalar", spoken: "Mentions") -> bool:
+    def may_fill(self, parameters: Iterable[str], value: Leaf, spoken: "Mentions") -> bool:
         """Whether a value is a key that may fill one of these parameters; `spoken` are the words of the user."""
         for place in ((parameter, _normalize(value)) for parameter in parameters):
             if place in self._listed:
@@ -95,16 +98,14 @@ def _find_fields(output: Any, path: str) -> Iterator[tuple[dict[str, Any], Any]]
     level: list[Any] = cast("list[Any]", output) if isinstance(output, list) else [output]
     for step in steps:
         below = [cast("dict[str, Any]", each).get(step) for each in level if isinstance(each, dict)]
-        level = [
-            item for each in below for item in (cast("list[Any]", each) if isinstance(each, list) else [each])
-        ]
+        level = [item for each in below for item in (cast("list[Any]", each) if isinstance(each, list) else [each])]
     for each in level:
         if isinstance(each, dict) and last in each:
             record = cast("dict[str, Any]", each)
             yield record, record[last]
 
 
-def list_scalars(value: Any) -> "Iterator[Scalar]":
+def list_scalars(value: Any) -> Iterator[Leaf]:
     """Yield the texts and numbers in a value: keys, too, and the texts between references."""
     left: list[Any] = [value]
     while left:
@@ -126,6 +127,6 @@ def _list_names(record: dict[str, Any], by: Iterable[str]) -> Iterator[str]:
             yield " ".join(name.split()).casefold()
 
 
-def _normalize(value: "Scalar") -> str:
+def _normalize(value: Leaf) -> str:
     """Return a value as keys are compared: 10 and 10.0 are one, and so are 7 and "7"."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()

@@ -289,7 +289,7 @@ def _weigh_parameters(
 def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
     """Return whose words the results of a tool are, and which of their fields are more than foreign."""
     if given is None or given in ("own", "foreign"):
-        return cast("ResultOwner", given or ""), ()
+        return given or "", ()
     labels = {"": given} if isinstance(given, Key) else given
     fields: list[ResultField] = []
     for path, label in cast("Mapping[object, object]", labels).items() if isinstance(labels, Mapping) else ():
