@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from toolspeak.loop.records import Leaf, Records, list_scalars
+from toolspeak.loop.records import Leaf, Records, fold_name, list_scalars
 from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -182,15 +182,21 @@ class KnownCall(NamedTuple):
 
     Attributes:
         tool: The tool.
-        asked: The texts and numbers in its arguments.
-        unexplained: Those of them that nothing explains; None if there are none.
+        unexplained: The texts and numbers in its arguments that nothing explains; None if there are none.
         refers: Whether there are references in its arguments.
     """
 
     tool: str = ""
-    asked: tuple[Leaf, ...] = ()
     unexplained: "Mentions | None" = None
     refers: bool = False
+
+
+class FoundFields(NamedTuple):
+    """The labelled fields of a result that the model has not seen yet: a call of the same message refers to it."""
+
+    fields: tuple[ResultField, ...]
+    output: Any
+    arguments: dict[str, Any]
 
 
 class Sources:
@@ -210,6 +216,7 @@ class Sources:
         self._fields: dict[str, tuple[ResultField, ...]] = {}  # the labels of a tool's results
         self._records = Records()
         self._spoken = make_index()  # what people and programs wrote for this conversation
+        self._quotes: set[str] = set()  # what stands there in quotes, or is all that was written
         self._templates: list[tuple[str, ...]] = []
         self._allowed: set[tuple[str, str, str]] = set()
         self._foreign = make_index()
@@ -265,9 +272,11 @@ class Sources:
         if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
             self._explaining.add(text)
             if origin is not Origin.OWN_RESULT:
+                quotes = list_quotes(text)
                 self._spoken.add(text)
+                self._quotes.update(map(fold_name, (*quotes, text)))
+                self._templates += filter(None, map(read_template, quotes if origin is Origin.USER else ()))
             if origin is Origin.USER:
-                self._templates += list_templates(text)
                 for link in list_glued_links(text):
                     self._explaining.add(link)
         elif origin is not Origin.LOOP:
@@ -277,8 +286,7 @@ class Sources:
         arguments = part.call.arguments
         self._calls[part.call.id] = KnownCall(
             tool=part.call.name,
-            asked=tuple(_list_arguments(arguments)),
-            unexplained=self.find_unexplained(arguments) if self._exposure else None,
+            unexplained=self._find_brought(arguments),
             refers=bool(find_references(arguments)),
         )
 
@@ -288,6 +296,10 @@ class Sources:
         if not left:
             return None
         return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
+
+    def _find_brought(self, arguments: dict[str, Any]) -> "Mentions | None":
+        """Return what a call brings in that a stranger may have said."""
+        return self.find_unexplained(arguments) if self._exposure else None
 
     def _add_result(self, part: Result) -> None:
         self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
@@ -304,8 +316,7 @@ class Sources:
                 else:
                     self._add_own([text], call, part)
         if (fields := self._fields.get(call.tool)) and part.origin is Origin.FOREIGN_RESULT and not part.is_error:
-            asked = () if call.refers else call.asked
-            self._add_own(self._records.add(fields, _read_output(part), asked, call.unexplained), call, part)
+            self._add_own(self._records.add(fields, _read_output(part), call.unexplained), call, part)
 
     def _add_own(self, texts: list[str], call: KnownCall, part: Result) -> None:
         """Add texts of a result that are own data."""
@@ -323,15 +334,25 @@ class Sources:
             return True
         return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
 
-    def fills(self, tool: str, place: str, value: Any) -> bool:
+    def fills(self, tool: str, place: str, value: Any, found: FoundFields | None = None) -> bool:
         """Whether a value is a key that may stand at this place of a call, or fits what the user has left open."""
+        records = self._records
+        if found is not None:
+            records, brought = records.copy(), self._find_brought(found.arguments)
+            own = records.add(found.fields, found.output, brought)
+            if str(value) in own and (brought is None or not brought.has(value)):
+                return True
         names = {name_parameter(place), place.rpartition(".")[2].partition("[")[0]}
-        if self._records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._spoken):
+        if records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._is_named):
             return True
         if not self._templates or not isinstance(value, str):
             return False
         fillings = (fill_template(each, value) for each in self._templates)
         return any(each and all(map(self._was_shown, each)) for each in fillings)
+
+    def _is_named(self, name: str) -> bool:
+        """Whether the user has said what a thing is called, and not by chance."""
+        return name in self._quotes or (_is_odd(name) and self._spoken.has(name))
 
     def _was_shown(self, value: str) -> bool:
         self._index_foreign()
@@ -371,19 +392,27 @@ def _read_output(part: Result) -> Any:
         return text
 
 
-# What the user has left open
+# What the user names and leaves open
 
 _HOLE = re.compile(r"\{[A-Za-z_][\w ]{0,40}\}")
 _FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
+_WORD = re.compile(r"[^\W\d_]{3}")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
+_OPENING = re.compile(r"(?<![^\W_])['\"`‘“„«](?=\S)")
 
-MAX_TEMPLATE_CHARS = 200
-"""Characters of a quoted text before its first hole, and behind it."""
+MAX_QUOTE_CHARS = 200
+"""Characters of a text in quotes that is looked at."""
 
 MAX_HOLES = 3
 
-MIN_WORD_CHARS = 3
-"""The fewest letters in a row that a template must have: else everything would fit."""
+MIN_ODD_CHARS = 12
+"""The fewest characters of a name that counts without quotes."""
+
+
+def _is_odd(name: str) -> bool:
+    """Whether a name is one long word that is none of a language, such as that of a file or an account."""
+    is_long = len(name) >= MIN_ODD_CHARS and " " not in name and not any(sign in name for sign in "@/:")
+    return is_long and any(sign.isdigit() or sign == "." for sign in name[:-1])
 
 
 def list_glued_links(text: str) -> list[str]:
@@ -398,36 +427,41 @@ def list_glued_links(text: str) -> list[str]:
     return [link for link, _, start in pairs if start.isalpha() and start.istitle()]
 
 
-def list_templates(text: str) -> list[tuple[str, ...]]:
-    """Return the quoted texts with holes, each as the pieces around the holes.
+def list_quotes(text: str) -> list[str]:
+    """Return what stands in quotes.
 
     Examples:
-        >>> list_templates("Call the event 'Dinner at {restaurant_name}', at the restaurant's address.")
-        [('dinner at ', '')]
+        >>> list_quotes("Add Anna's list to 'plans.txt' and to «the cook's notes», but not to ' this '.")
+        ['plans.txt', "the cook's notes"]
     """
-    found: dict[tuple[str, ...], None] = {}
-    for hole in _HOLE.finditer(text):
-        first = max(0, hole.start() - MAX_TEMPLATE_CHARS)
-        quotes = (
-            place
-            for place in range(hole.start() - 1, first - 1, -1)
-            if text[place] in _QUOTES and not text[:place][-1:].isalnum()
-        )
-        start = next(quotes, -1)
-        if start < 0:
-            continue
-        ends = (
-            place
-            for place in range(hole.end(), min(len(text), hole.end() + MAX_TEMPLATE_CHARS))
-            if text[place] == _QUOTES[text[start]] and not text[place + 1 : place + 2].isalnum()
-        )
-        if (end := next(ends, -1)) < 0:
-            continue
-        pieces = tuple(re.sub(r"\s+", " ", each).casefold() for each in _HOLE.split(text[start + 1 : end]))
-        has_word = any(re.search(rf"[^\W\d_]{{{MIN_WORD_CHARS}}}", each) for each in pieces)
-        if has_word and len(pieces) <= MAX_HOLES + 1 and all(each.strip() for each in pieces[1:-1]):
-            found[pieces] = None
-    return list(found)
+    found: list[str] = []
+    done = 0
+    for sign in _OPENING.finditer(text):
+        start = sign.end()
+        if sign.start() >= done and (end := _find_closing(text, start, _QUOTES[sign.group()])) > start:
+            found.append(text[start:end])
+            done = end + 1
+    return found
+
+
+def _find_closing(text: str, start: int, quote: str) -> int:
+    last = start + MAX_QUOTE_CHARS
+    end = text.find(quote, start, last)
+    while end >= 0 and (text[end - 1].isspace() or text[end + 1 : end + 2].isalnum()):
+        end = text.find(quote, end + 1, last)
+    return end
+
+
+def read_template(quote: str) -> tuple[str, ...]:
+    """Return the pieces of a text around its holes, and nothing if it has none, or hardly anything else.
+
+    Examples:
+        >>> read_template("Dinner at {restaurant_name}")
+        ('dinner at ', '')
+    """
+    pieces = tuple(re.sub(r"\s+", " ", each).casefold() for each in _HOLE.split(quote))
+    is_template = 1 < len(pieces) <= MAX_HOLES + 1 and all(each.strip() for each in pieces[1:-1])
+    return pieces if is_template and any(map(_WORD.search, pieces)) else ()
 
 
 def fill_template(pieces: tuple[str, ...], value: str) -> list[str]:

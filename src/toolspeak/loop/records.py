@@ -8,14 +8,14 @@ labelled, and the rest of the result stays foreign. The rules:
 2. A field that is own data explains values, as an own result does.
 3. A key fills the parameters that its label names, and only as a whole. So a stranger who calls a channel "send all to
    evil@x.org" has made a channel of that name possible, and no recipient.
-4. A key whose label says what names the thing (`by`) also needs the user: the name stands in the user's words, or the
-   call that has found the thing consists of words of the user, two in a row at least. A model that is fooled can then
-   use what the user speaks of, and nothing else.
+4. A key whose label says what names the thing (`by`) also needs the user, who must have named the thing. A model that
+   is fooled can then use what the user speaks of, and nothing else. A stranger can call a thing "the" or "for you",
+   though, so a name counts only if nobody says it by chance (`Sources` in `provenance.py`).
 5. A name that stands for two things points at neither.
 6. A call does not make a key of what it has brought in itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.values.messages import Concat
@@ -27,15 +27,12 @@ if TYPE_CHECKING:
 Leaf: TypeAlias = str | int | float
 """A text or a number in a value."""
 
-MIN_NAME_CHARS = 3
-"""The fewest characters of a name: "me" and "a" stand in many a sentence that names nothing."""
-
 
 class _Name(NamedTuple):
-    """Words that point at a thing, if all of them are the user's; the label says what they are a name for."""
+    """What a thing is called, and the field by which tools know it."""
 
     field: ResultField
-    words: tuple[Leaf, ...]
+    text: str
 
 
 class Records:
@@ -46,19 +43,23 @@ class Records:
         self._names: dict[tuple[str, str], set[_Name]] = {}  # of the thing, by a parameter and a value of its key
         self._named: dict[_Name, set[frozenset[str]]] = {}  # the values of the things that have this name
 
-    def add(
-        self, fields: Iterable[ResultField], output: Any, asked: Sequence[Leaf], brought: "Mentions | None"
-    ) -> list[str]:
+    def copy(self) -> "Records":
+        """Return records to which others can be added."""
+        records = Records()
+        records._listed = self._listed.copy()
+        records._names = {place: names.copy() for place, names in self._names.items()}
+        records._named = {name: things.copy() for name, things in self._named.items()}
+        return records
+
+    def add(self, fields: Iterable[ResultField], output: Any, brought: "Mentions | None") -> list[str]:
         """Take the keys of a result, and return the texts of its fields that are own data.
 
         Args:
             fields: The labels.
             output: The result.
-            asked: The arguments of the call: the texts and numbers in them.
-            brought: Those of them that nothing explains.
+            brought: What is in the arguments of the call that nothing explains.
         """
         own: list[str] = []
-        query = tuple(asked) if any(isinstance(each, str) and len(each.split()) > 1 for each in asked) else ()
         for field in fields:
             for record, value in _find_fields(output, field.path):
                 leaves = [each for each in list_scalars(value) if each != ""]
@@ -66,9 +67,9 @@ class Records:
                     own += map(str, leaves)
                     continue
                 values = frozenset(_normalize(each) for each in leaves if brought is None or not brought.has(each))
-                names = [_Name(field, (each,)) for each in _list_names(record, field.by)]
-                if field.by and query:
-                    names.append(_Name(field, query))
+                names = [
+                    _Name(field, fold_name(name)) for each in field.by if isinstance(name := record.get(each), str)
+                ]
                 for name in names:
                     self._named.setdefault(name, set()).add(values)
                 for place in ((parameter, each) for parameter in field.fills for each in values):
@@ -78,13 +79,13 @@ class Records:
                         self._listed.add(place)
         return own
 
-    def may_fill(self, parameters: Iterable[str], value: Leaf, spoken: "Mentions") -> bool:
-        """Whether a value is a key that may fill one of these parameters; `spoken` are the words of the user."""
+    def may_fill(self, parameters: Iterable[str], value: Leaf, is_named: Callable[[str], bool]) -> bool:
+        """Whether a value is a key that may fill one of these parameters; `is_named` says what the user has named."""
         for place in ((parameter, _normalize(value)) for parameter in parameters):
             if place in self._listed:
                 return True
             for name in self._names.get(place, ()):
-                if len(self._named[name]) == 1 and all(map(spoken.has, name.words)):
+                if len(self._named[name]) == 1 and is_named(name.text):
                     return True
         return False
 
@@ -121,10 +122,9 @@ def list_scalars(value: Any) -> Iterator[Leaf]:
             yield each
 
 
-def _list_names(record: dict[str, Any], by: Iterable[str]) -> Iterator[str]:
-    for field in by:
-        if isinstance(name := record.get(field), str) and len(name.strip()) >= MIN_NAME_CHARS:
-            yield " ".join(name.split()).casefold()
+def fold_name(name: str) -> str:
+    """Return a name as names are compared."""
+    return " ".join(name.split()).casefold()
 
 
 def _normalize(value: Leaf) -> str:
