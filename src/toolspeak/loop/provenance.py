@@ -398,7 +398,7 @@ _HOLE = re.compile(r"\{[A-Za-z_][\w ]{0,40}\}")
 _FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
-_OPENING = re.compile(r"(?<![^\W_])['\"`‘“„«](?=\S)")
+_QUOTE_START = re.compile(r"(?<![^\W_])['\"`‘“„«](?=\S)")
 
 MAX_QUOTE_CHARS = 200
 """Characters of a text in quotes that is looked at."""
@@ -436,7 +436,7 @@ def list_quotes(text: str) -> list[str]:
     """
     found: list[str] = []
     done = 0
-    for sign in _OPENING.finditer(text):
+    for sign in _QUOTE_START.finditer(text):
         start = sign.end()
         if sign.start() >= done and (end := _find_closing(text, start, _QUOTES[sign.group()])) > start:
             found.append(text[start:end])

@@ -55,7 +55,7 @@ class Key:
     Attributes:
         parameters: The parameters that it may fill: `file_id` of every tool, or `share_file.file_id` of one.
         by: The fields beside it that name the thing, such as a title. With them, a key may only be used if the user has
-            named the thing so, or if it is the only one that was found for words of the user.
+            named the thing so: in quotes, or by one long word with digits or dots, such as the name of a file.
     """
 
     def __init__(self, *parameters: str, by: str | Sequence[str] = ()) -> None:
