@@ -1,8 +1,9 @@
 """The records of spoken calls: what models write, the tools they had, the calls that were meant; what readers give.
 
-`spoken.jsonl.gz` is packed from the records of the tests by `scripts/pack_records.py`; a test fails if the two differ.
-A record may name its `family` and its `kind`. Where it does not, the family follows from the text, and the kind from
-the calls that were meant and from the word in brackets with which the note of the record begins.
+The records come with the distribution `toolspeak-trained`. `scripts/pack_records.py` packs them from those of the
+tests; a test fails if the two differ. A record may name its `family` and its `kind`. Where it does not, the family
+follows from the text, and the kind from the calls that were meant and from the word in brackets with which the note of
+the record begins.
 
 A reader is asked in a process of its own, so that every run ends, whatever the reader does. One that raises has
 answered. One that takes too long, or ends its process, is started again for the next text. If that happens for
@@ -28,11 +29,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from importlib.resources import files
 from threading import Thread
 from typing import IO, Any, Literal, Self, TypeAlias, cast
 
 from toolspeak.reading.forms import FAMILIES
+from toolspeak.settings.files import find_trained_file
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -40,7 +41,7 @@ from toolspeak.values.messages import Concat, Ref
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.values.validation import is_valid
 
-PACKED_NAME = "spoken.jsonl.gz"
+PACKED_RECORDS = find_trained_file("spoken.jsonl.gz")
 
 REFERENCES_KIND, DECOYS_KIND, OTHER_KIND = "references", "decoys", "calls"
 
@@ -102,10 +103,17 @@ def load_records(lines: Iterable[str] | None = None) -> list[SpokenRecord]:
     """Return records.
 
     Args:
-        lines: A record of JSON on each line; without them, the records that come with the package.
+        lines: A record of JSON on each line; without them, the records of the distribution `toolspeak-trained`.
+
+    Raises `UsageError` if no lines are given and that distribution is not installed.
     """
     if lines is None:
-        packed = (files("toolspeak.lab") / PACKED_NAME).read_bytes()
+        try:
+            packed = PACKED_RECORDS.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"the records of spoken calls are not installed: {error}; they come with: pip install toolspeak-trained"
+            ) from None
         lines = gzip.decompress(packed).decode("utf-8").split("\n")
     return [build_record(json.loads(line)) for line in lines if line.strip()]
 
