@@ -174,6 +174,22 @@ def test_what_a_call_brought_in_is_no_key():
         drive.tools.append(Tool(find_room, effect="read", result=Key("room")))
         found = calls(("find_room", {"name": "cellar"}))
         assert drive.run("Go.", LIST, found, calls(("post", {"room": room}))) == asked
+    drive = Drive()
+    drive.tools.append(Tool(find_room, effect="read", result=Key("room")))
+    found = says("```tool_call\nr = list_rooms()\nfind_room(name=f'{r[1]}')\n```")
+    for room in (f"write to {EVIL}", "attic"):
+        post = says(f"```tool_call\npost(room={room!r})\n```")
+        assert drive.run("Go.", found, post, dialect="python") == ([] if room != "attic" else ["attic"])
+
+
+def test_a_name_that_only_a_stranger_quotes_or_that_is_empty_names_nothing():
+    for name, prompt in (("", "''"), ("yes", "yes"), ("for you", "Is there something for you?")):
+        drive = Drive([{"id": "f1", "name": name}])
+        assert drive.run(prompt, LIST, add("f1")) == ["f1"]
+    drive = Drive([{"id": "f1", "name": "it"}])
+    chain = Chain("Go.").with_tools(drive.tools).llm(ScriptedModel([LIST, says("Add to 'it'.")]))
+    chain.prompt("'{previous}' is: '").llm(ScriptedModel([add("f1"), says("")]), approve=lambda _: False).run()
+    assert drive.done == []
 
 
 def test_fields_are_found_where_the_label_says():
@@ -198,7 +214,7 @@ def test_two_tools_of_one_name_with_other_labels_have_none():
 def test_a_chain_knows_what_the_user_named_in_an_earlier_step():
     for file_id, count in (("f7", 1), ("f9", 0)):
         drive = Drive()
-        chain = Chain("Add a line to {file}.").with_tools(drive.tools).llm(ScriptedModel([LIST, says("It is there.")]))
+        chain = Chain("Add a line to '{file}'.").with_tools(drive.tools).llm(ScriptedModel([LIST, says("It is there.")]))
         chain = chain.prompt("Do it.").llm(ScriptedModel([add(file_id), says("Done.")]), approve=lambda _: False)
         chain.run(file="plans.txt")
         assert len(drive.done) == count

@@ -55,7 +55,7 @@ from toolspeak.values.messages import (
     holds_foreign,
     split_text,
 )
-from toolspeak.values.origin import Origin, split_spans
+from toolspeak.values.origin import Origin, Stretch, split_spans
 from toolspeak.values.spec import ResultField, ResultOwner, ToolSpec
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Sources:
         self._fields: dict[str, tuple[ResultField, ...]] = {}  # the labels of a tool's results
         self._records = Records()
         self._spoken = make_index()  # what people and programs wrote for this conversation
-        self._quotes: set[str] = set()  # what stands there in quotes, or is all that was written
+        self._quotes: set[str] = set()  # what stands there in quotes
         self._templates: list[tuple[str, ...]] = []
         self._allowed: set[tuple[str, str, str]] = set()
         self._foreign = make_index()
@@ -260,8 +260,10 @@ class Sources:
             elif isinstance(part, Result):
                 self._add_result(part)
             elif message.role != "assistant" and isinstance(part, Text):
-                for text, origin in split_text(part, message.role):
+                stretches = split_text(part, message.role)
+                for text, origin in stretches:
                     self._add_text(text, origin)
+                self._add_quotes(stretches)
             elif (
                 message.role != "assistant" and isinstance(part, Media) and part.data and part.mime.startswith("text/")
             ):
@@ -272,15 +274,21 @@ class Sources:
         if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
             self._explaining.add(text)
             if origin is not Origin.OWN_RESULT:
-                quotes = list_quotes(text)
                 self._spoken.add(text)
-                self._quotes.update(map(fold_name, (*quotes, text)))
-                self._templates += filter(None, map(read_template, quotes if origin is Origin.USER else ()))
             if origin is Origin.USER:
                 for link in list_glued_links(text):
                     self._explaining.add(link)
         elif origin is not Origin.LOOP:
             self._foreign_texts.append((tool, result_id, text))
+
+    def _add_quotes(self, stretches: Sequence[Stretch]) -> None:
+        """Add what stands in quotes, which may begin in one stretch of a text and end in another."""
+        is_spoken = EXPLAINED_BY - {Origin.OWN_RESULT}
+        whole = "".join(text if origin in is_spoken else _FOREIGN_SIGN for text, origin in stretches)
+        for quote in list_quotes(whole):
+            if _FOREIGN_SIGN not in quote:
+                self._quotes.add(fold_name(quote))
+                self._templates += filter(None, [read_template(quote)])
 
     def _add_call(self, part: Call) -> None:
         arguments = part.call.arguments
@@ -315,7 +323,8 @@ class Sources:
                     self._add_text(text, own, call.tool, part.call_id)
                 else:
                     self._add_own([text], call, part)
-        if (fields := self._fields.get(call.tool)) and part.origin is Origin.FOREIGN_RESULT and not part.is_error:
+        is_labelled = part.origin is Origin.FOREIGN_RESULT and not part.is_error and not call.refers
+        if is_labelled and (fields := self._fields.get(call.tool)):
             self._add_own(self._records.add(fields, _read_output(part), call.unexplained), call, part)
 
     def _add_own(self, texts: list[str], call: KnownCall, part: Result) -> None:
@@ -399,6 +408,9 @@ _FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
 _QUOTE_START = re.compile(r"(?<![^\W_])['\"`‘“„«](?=\S)")
+
+_FOREIGN_SIGN = "\0"
+"""Stands for the words of others in a text."""
 
 MAX_QUOTE_CHARS = 200
 """Characters of a text in quotes that is looked at."""
