@@ -214,7 +214,9 @@ def test_two_tools_of_one_name_with_other_labels_have_none():
 def test_a_chain_knows_what_the_user_named_in_an_earlier_step():
     for file_id, count in (("f7", 1), ("f9", 0)):
         drive = Drive()
-        chain = Chain("Add a line to '{file}'.").with_tools(drive.tools).llm(ScriptedModel([LIST, says("It is there.")]))
+        chain = (
+            Chain("Add a line to '{file}'.").with_tools(drive.tools).llm(ScriptedModel([LIST, says("It is there.")]))
+        )
         chain = chain.prompt("Do it.").llm(ScriptedModel([add(file_id), says("Done.")]), approve=lambda _: False)
         chain.run(file="plans.txt")
         assert len(drive.done) == count
