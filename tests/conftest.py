@@ -9,12 +9,14 @@ many processes, drive a browser or a terminal, or wait for real limits.
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.cases import RUNS_ALL
 
@@ -41,6 +43,20 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("toolspeak")
+
+# Hypothesis also draws the constants of all modules that were imported so far. Examples would differ with the order of
+# the tests, and with every number that is written somewhere in the library. Only `make fuzz` draws them.
+_find_constants = providers._get_local_constants
+providers._get_local_constants = lambda: (
+    providers._local_constants if settings.default.derandomize else _find_constants()
+)
+
+
+@pytest.fixture(autouse=True)
+def _servers_forgotten() -> None:
+    """Forget what servers of earlier tests said about their models: one of this test may get the port of one of them."""
+    if abilities := sys.modules.get("toolspeak.models.abilities"):
+        abilities._known.clear()
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def test_the_chat_service_keeps_the_chats_of_users_apart(tmp_path):
     for asked in (1, 2):  # the second time in a new process, so to speak
         script = [calls(("list_orders", {})), answer_by_orders] * 2
         application = module.build_app(ScriptedModel(script), str(tmp_path / "chats.db"))
-        with host_app(application) as url, httpx.Client(base_url=url) as client:
+        with host_app(application) as url, httpx.Client(base_url=url, timeout=60) as client:
             question = {"prompt": "Where is my order?"}
             answer = client.post("/chat", json=question, headers=ada)
             assert answer.text in module.__doc__
@@ -185,7 +185,7 @@ def test_the_chat_service_keeps_the_chats_of_users_apart(tmp_path):
 def test_the_chat_service_keeps_what_was_said_before_a_user_left(tmp_path):
     model = ScriptedModel([ScriptedReply(text="So far.", lingers=600), says("Welcome back.")])
     ada, path = {"authorization": "Bearer ada-secret"}, str(tmp_path / "chats.db")
-    with host_app(load("chat_service").build_app(model, path)) as url, httpx.Client(base_url=url) as client:
+    with host_app(load("chat_service").build_app(model, path)) as url, httpx.Client(base_url=url, timeout=60) as client:
         with client.stream("POST", "/chat", json={"prompt": "Hello?"}, headers=ada) as answer:
             assert next(answer.iter_text()) == "So far."
         until(lambda: client.get("/chat", headers=ada).json())

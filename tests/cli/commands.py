@@ -33,7 +33,7 @@ _sending = threading.Lock()
 
 
 def run_command(
-    *arguments: str, cwd: Path, env: Mapping[str, str], stdin: str | bytes | None = "", timeout: float = 50
+    *arguments: str, cwd: Path, env: Mapping[str, str], stdin: str | bytes | None = "", timeout: float = 80
 ) -> Done:
     """Run `toolspeak ARGUMENTS` and return its exit code and its output.
 
@@ -107,7 +107,7 @@ class StartedCommand:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def wait(self, timeout: float = 50) -> int:
+    def wait(self, timeout: float = 80) -> int:
         """Return the exit code. Raises `subprocess.TimeoutExpired` if the command does not end in time."""
         if self.returncode is None:
             if not select.select([self._answers], [], [], timeout)[0]:

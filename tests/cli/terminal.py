@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import select
 import struct
 import subprocess
@@ -83,7 +84,7 @@ class Terminal:
                 return letter.fg, letter.bold
         raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
 
-    def wait_for(self, text: str, seconds: float = 20) -> str:
+    def wait_for(self, text: str, seconds: float = 60) -> str:
         """Wait until a text is on the screen, and return all text."""
         deadline = time.monotonic() + seconds
         while text not in self.all_text:
@@ -91,14 +92,21 @@ class Terminal:
                 raise AssertionError(f"{text!r} did not come; there is:\n{self.all_text}")
         return self.all_text
 
-    def wait_for_prompt(self, prompt: str, seconds: float = 20) -> None:
+    def wait_for_match(self, pattern: str, seconds: float = 60) -> None:
+        """Wait until the last line matches a pattern as a whole."""
+        deadline = time.monotonic() + seconds
+        while not re.fullmatch(pattern, self.text.rpartition("\n")[2]):
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"the last line does not match {pattern!r}; there is:\n{self.all_text}")
+
+    def wait_for_prompt(self, prompt: str, seconds: float = 60) -> None:
         """Wait until the last line is a prompt, with nothing behind it."""
         deadline = time.monotonic() + seconds
         while self.text.rpartition("\n")[2].strip() != prompt.strip():
             if not self._read(deadline - time.monotonic()):
                 raise AssertionError(f"the last line is not {prompt!r}; there is:\n{self.all_text}")
 
-    def wait_for_no_echo(self, seconds: float = 20) -> None:
+    def wait_for_no_echo(self, seconds: float = 60) -> None:
         """Wait until the terminal no longer shows what is typed by itself."""
         deadline = time.monotonic() + seconds
         while self.echoes:
@@ -113,7 +121,7 @@ class Terminal:
             self.wait_for(f"{prompt} {line}"[: self._screen.columns].rstrip())
         self.type(ENTER)
 
-    def wait_for_exit(self, seconds: float = 20) -> int:
+    def wait_for_exit(self, seconds: float = 60) -> int:
         """Wait until the program ends, and return its exit code."""
         deadline = time.monotonic() + seconds
         while self._read(deadline - time.monotonic()):

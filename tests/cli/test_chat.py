@@ -1,10 +1,12 @@
 """`toolspeak chat`, through a real pseudo-terminal and through a pipe."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +32,8 @@ from tests.cli.terminal import (
     shell,
     terminal,
 )
-from tests.models.server import Server, answers, plays
+from tests.models.recorded import delta, events
+from tests.models.server import Connection, Post, Server, answers, plays
 from tests.pages import ROOT
 from tests.settings.test_plugins import install
 from toolspeak import codec
@@ -82,7 +85,7 @@ def test_a_conversation_with_calls_and_markdown(folder: Path, server: Server):
         lines = screen.text.splitlines()
         asking = lines.index("You: How is Oslo?")
         assert lines[asking + 1 : asking + 3] == ['tool: weather(city="Oslo")', "asking the sky"]
-        assert '→ {"city": "Oslo", "temperature": -3.5}  0.' in lines[asking + 3]
+        assert re.search(r'→ \{"city": "Oslo", "temperature": -3.5\}  \d+\.\d', lines[asking + 3])
         assert lines[asking + 4] == "assistant: It is cold in Oslo."
         said = lines.index("assistant: Paris is")
         assert lines[said : said + 4] == ["assistant: Paris is", "", "• warm", "• far"]
@@ -156,7 +159,7 @@ def test_lines_can_be_edited_and_are_kept_in_the_history(folder: Path, server: S
 
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=80), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.reply("How is Oslo?")
         screen.wait_for("assistant: It is cold")
@@ -164,7 +167,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Serve
         screen.type(CTRL_C)
         screen.wait_for("stopped")
         screen.wait_for_prompt("You:")
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30
         screen.reply("Go on.")
         screen.wait_for("Fine.")
         assert sent_texts(server) == ["How is Oslo?", "It is cold, and", "Go on."]
@@ -182,12 +185,23 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Serve
 
 
 def test_lines_that_are_ended_during_an_answer_are_sent_after_it(folder: Path, server: Server):
-    script = [ScriptedReply(text="It is cold.", lingers=0.5), says("Warmer."), says("Both."), says("Fine.")]
-    server.plays(plays(script, "native"))
+    is_typed = threading.Event()
+
+    async def answer_slowly(post: Post, connection: Connection) -> None:
+        connection.head(kind="text/event-stream")
+        await connection.write(events(delta(content="It is cold.")))
+        while not is_typed.is_set():
+            await asyncio.sleep(0.01)
+        await connection.write(events(delta("stop"), "[DONE]"))
+        await connection.end()
+
+    script = [says("It is cold."), says("Warmer."), says("Both."), says("Fine.")]
+    server.plays(answer_slowly, plays(script, "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.type(f"How is Oslo?{ENTER}And Paris?{ENTER}")  # the second line is typed before anybody asks for it
-        screen.wait_for("assistant: It is cold")
+        screen.wait_for("assistant: It is")
         screen.type(f"Compare\\{ENTER}them.{ENTER}And Rom")
+        is_typed.set()
         screen.wait_for("assistant: Both.")
         screen.wait_for("You: And Rom")
         lines = [line for line in screen.text.splitlines()[2:] if line and " written · " not in line]
@@ -228,7 +242,7 @@ def test_keys_become_messages(keys: str, messages: list[str], begun: str):
 
 @pytest.mark.slow
 def test_what_is_typed_before_an_answer_is_stopped_begins_the_next_message(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=80), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.reply("How is Oslo?")
         screen.wait_for("assistant: It is cold")
@@ -249,12 +263,26 @@ def test_what_is_typed_before_an_answer_is_stopped_begins_the_next_message(folde
         assert screen.echoes
 
 
+WAITS_FOR_FILE = """
+import time
+from pathlib import Path
+
+def stand_by() -> str:
+    "Wait for the file that ends it."
+    while not Path("go").exists():
+        time.sleep(0.01)
+    return "gone"
+"""
+
+
 def test_what_is_typed_ahead_approves_no_call(folder: Path, server: Server):
-    server.plays(plays([calls(("wait", {"seconds": 1}), ("launch", {"rocket": "A"})), says("Fine.")]))
-    with chatting(folder, server, "--tools", "sky.py") as screen:
+    (folder / "gate.py").write_text(WAITS_FOR_FILE)
+    server.plays(plays([calls(("stand_by", {}), ("launch", {"rocket": "A"})), says("Fine.")]))
+    with chatting(folder, server, "--tools", "sky.py", "--tools", "gate.py") as screen:
         screen.reply("A!")
-        screen.wait_for("tool: wait")
+        screen.wait_for("tool: stand_by")
         screen.type(f"yes{ENTER}")
+        (folder / "go").touch()
         screen.reply("n", ALLOW)
         screen.wait_for_prompt("why not? (the model is told; Enter to say nothing)")
         screen.type(f"{ENTER}And now?{ENTER}")  # typed while the first line still waits to be looked at
@@ -265,7 +293,7 @@ def test_what_is_typed_ahead_approves_no_call(folder: Path, server: Server):
 
 @pytest.mark.slow
 def test_a_stopped_chat_leaves_the_terminal_as_it_was(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=80), says("Fine.")], "native"))
     with shell(folder) as screen:
         screen.type(f"{sys.executable} -m toolspeak.cli chat --model {server.url}/v1#scripted --dialect native\r")
         screen.reply("How is Oslo?")
@@ -286,7 +314,7 @@ def test_a_stopped_chat_leaves_the_terminal_as_it_was(folder: Path, server: Serv
 
 @pytest.mark.slow
 def test_a_chat_that_is_ended_by_a_signal_leaves_the_terminal_as_it_was(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20)], "native"))
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=80)], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.reply("How is Oslo?")
         screen.wait_for("assistant: It is cold")
@@ -298,7 +326,7 @@ def test_a_chat_that_is_ended_by_a_signal_leaves_the_terminal_as_it_was(folder: 
 
 @pytest.mark.slow
 def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
-    server.plays(plays([calls(("wait", {"seconds": 25})), says("Fine.")]))
+    server.plays(plays([calls(("wait", {"seconds": 80})), says("Fine.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
         screen.reply("Wait!")
         screen.wait_for("running wait, ")
@@ -317,7 +345,7 @@ def convert(context: Context[None]) -> str:
     "Convert pages."
     for page in range(1, 200):
         context.report_progress(page, 200, f"page\\n{page}")
-        time.sleep(0.1)
+        time.sleep(0.4)
     return "converted"
 """
 
@@ -328,10 +356,7 @@ def test_a_tool_that_runs_says_how_far_it_is(folder: Path, server: Server):
     server.plays(plays([calls(("convert", {})), says("Fine.")]))
     with chatting(folder, server, "--tools", "slow.py") as screen:
         screen.reply("Convert!")
-        screen.wait_for("running convert (")
-        screen.wait_for(", 2 s")  # the seconds keep counting
-        line = screen.text.splitlines()[-1]
-        assert re.search(r"^running convert \(\d+ of 200, page.+\), \d+ s$", line), line
+        screen.wait_for_match(r"running convert \(\d+ of 200, page.+\), ([2-9]|\d\d) s")  # the seconds keep counting
         screen.type(CTRL_C)
         screen.wait_for("stopped")
         assert "running" not in screen.text
@@ -622,7 +647,7 @@ def test_a_conversation_shows_what_answers_cost(folder: Path):
         screen.wait_for_prompt("You:")
         screen.reply("Hello?")
         screen.wait_for(" · $0.0025")
-        assert re.search(r"^5 tokens written · \d\.\d s · \$0\.0025$", screen.text, re.MULTILINE)
+        assert re.search(r"^5 tokens written · \d+\.\d s · \$0\.0025$", screen.text, re.MULTILINE)
         screen.reply("Again?")
         screen.wait_for(" · $0.0005, all answers $0.0030")
         screen.reply("And again?")
@@ -639,7 +664,7 @@ def test_the_most_that_answers_may_cost(folder: Path):
 
     def run(model: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "toolspeak.cli", "run", "Hello?", "--model", model, *options]
-        return subprocess.run(command, cwd=folder, env={**env, **variables}, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, cwd=folder, env={**env, **variables}, capture_output=True, text=True, timeout=80)
 
     assert run("paid:m", "--max-cost", "0.01").stdout == "One.\n"
     for refused in (run("paid:unknown", "--max-cost", "0.01"), run("paid:unknown", TOOLSPEAK_LIMITS_COST="0.01")):

@@ -386,7 +386,7 @@ def test_each_option_of_a_command_with_headings_has_one(options: Any):
 
 def test_the_installed_command_works(folder: Path):
     command = Path(sys.executable).with_name("toolspeak")
-    done = subprocess.run([command, "call", "pkg", "inside"], cwd=folder, capture_output=True, text=True, timeout=25)
+    done = subprocess.run([command, "call", "pkg", "inside"], cwd=folder, capture_output=True, text=True, timeout=80)
     assert (done.returncode, done.stdout) == (0, "1\n")
 
 

@@ -515,7 +515,7 @@ def complete(folder: Path, line: str) -> list[str]:
         "COMP_CWORD": str(len(line.split(" ")) - 1),
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=folder, env=env, capture_output=True, text=True, timeout=25
+        [sys.executable, "-c", PROGRAM], cwd=folder, env=env, capture_output=True, text=True, timeout=80
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -625,5 +625,5 @@ def test_the_start_of_a_run_does_not_import_sqlite(folder: Path):
         "import sys\nimport toolspeak.cli.app, toolspeak.cli.run, toolspeak.cli.trust\n"
         "print('sqlite3' in sys.modules, 'toolspeak.durable' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=25)
+    done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=80)
     assert done.stdout == "False False\n"

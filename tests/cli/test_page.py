@@ -18,7 +18,7 @@ from tests.page.recorded import record_run
 def ask(address: str, path: str, **headers: str) -> tuple[int, str, bytes]:
     """Send a request; return the status, the cookie that is set, and the body."""
     parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
     try:
         connection.request("GET", path, headers=headers)
         response = connection.getresponse()
@@ -42,7 +42,7 @@ def test_the_command_prints_an_address_that_opens_the_page_once_and_ends_with_ct
         assert status == 200
         assert b"How is the weather in Paris?" in body
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
     assert errors == ""
     assert process.returncode == 0
 

@@ -214,7 +214,7 @@ def test_the_text_of_a_slow_command_is_waited_for(folder: Path, server: Server):
 def test_a_pipe_without_text_is_told(folder: Path, server: Server):
     done = subprocess.run(
         [sys.executable, "-m", "toolspeak.cli", "run", "What is this?", *at(server)],
-        cwd=folder, env=environment(folder), capture_output=True, timeout=25, input=b"GIF89a\xff\x00",
+        cwd=folder, env=environment(folder), capture_output=True, timeout=80, input=b"GIF89a\xff\x00",
     )  # fmt: skip
     assert done.returncode == 2
     assert b"standard input is not UTF-8 text (byte 6)" in done.stderr
@@ -295,13 +295,13 @@ def test_each_wrong_option_has_its_error(
 
 def test_missing_weights_are_an_error_that_names_toolspeak_pull(folder: Path):
     command = [sys.executable, "-m", "toolspeak.cli", "run", "hi"]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25)
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=80)
     assert done.returncode == 2
     assert "toolspeak pull" in done.stderr
 
 
 def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is c", lingers=20)]))
+    server.plays(plays([ScriptedReply(text="It is c", lingers=80)]))
     command = [sys.executable, "-m", "toolspeak.cli", "run", "hi", "--json", *at(server)]
     env = environment(folder)
     with subprocess.Popen(
@@ -312,7 +312,7 @@ def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
         assert "text_delta" in lines[-1]
         made.send_signal(signal.SIGINT)
         rest = made.stdout.read().splitlines()
-        assert made.wait(20) == 130
+        assert made.wait(60) == 130
     assert codec.decode(json.loads(rest[-1])) == RunEnded(reason="cancelled")
 
 
@@ -320,7 +320,7 @@ def test_a_closed_pipe_is_no_error(folder: Path, server: Server):
     server.plays(plays(WEATHER))
     command = f"{sys.executable} -m toolspeak.cli run hi --tools sky.py --json {' '.join(at(server))} | head -1"
     done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25
+        ["sh", "-c", command], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=80
     )
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
@@ -362,13 +362,13 @@ def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: s
 
 
 def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
-    server.plays(plays([ScriptedReply(text="It is cold ", lingers=20)]))
+    server.plays(plays([ScriptedReply(text="It is cold ", lingers=80)]))
     with terminal(folder, "run", "How is Oslo?", *at(server)) as screen:
         screen.wait_for("It is cold")
         screen.type(CTRL_C)
         begun = time.monotonic()
         assert screen.wait_for_exit() == 130
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30
         assert screen.text.endswith("assistant: It is cold^C\nstopped")
 
 

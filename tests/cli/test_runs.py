@@ -382,7 +382,7 @@ def test_a_run_that_is_followed_late_shows_how_long_its_calls_took(tmp_path: Pat
     agents = {"napper": Agent(ScriptedModel([calls(("nap", {})), says("Good morning.")]), [nap])}
     with Runs(shop.store) as runs, Worker(runs, agents):
         run_id = (run := runs.start_sync("napper", "Rest.")).id
-        run.outcome_sync(timeout=30)
+        run.outcome_sync(timeout=60)
     followed = shop.run("runs", "follow", run_id)
     assert (followed.returncode, followed.stdout) == (0, "Good morning.\n")
     seconds = re.search(r"→ rested  (\S+) s", followed.stderr)
@@ -394,7 +394,7 @@ def test_a_run_that_failed_says_why(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     with Runs(shop.store) as runs, Worker(runs, {"echo": Agent(ScriptedModel([says("Hi.")]))}):
         run = runs.start_sync("echo", "Hi.", tool_choice=["nothing"])
-        detail = run.outcome_sync(timeout=30).detail
+        detail = run.outcome_sync(timeout=60).detail
     assert "nothing" in detail
     line = f"\nstopped (error): {detail}\n"
     assert line in shop.run("runs", "show", run.id).stdout
@@ -432,7 +432,7 @@ def test_somebody_who_is_asked_again_is_told_why(tmp_path: Path, caplog: pytest.
         assert f"waits for approval again, since the tool has changed: pay(amount=7) ({call_id})" in shown
         run.cancel_sync()
         with Worker(runs, build(pay_abroad)):
-            run.outcome_sync(timeout=30)
+            run.outcome_sync(timeout=60)
     command = f"toolspeak runs approve {run.id} {call_id}"
     followed = shop.run("runs", "follow", run.id).stderr
     assert f"  waits for approval: {command}\n" in followed

@@ -142,7 +142,7 @@ def test_the_line_of_a_wait_says_how_much_of_the_prompt_was_read():
     transcript.show_reading(1, 2)  # nobody waits for an answer
     transcript.show(events.TurnStarted(turn=1))
     transcript.show_reading(512, 1832)
-    assert file.is_written.wait(20)
+    assert file.is_written.wait(60)
     transcript.show_reading(1832, 1832)
     transcript.show(events.TextDelta(text="Here."))
     transcript.end_line()

@@ -223,7 +223,7 @@ def start(folder: Path, *arguments: str) -> Done:
     """Run a command in a process that imports everything itself: where it finds modules is what is tested."""
     command = [sys.executable, "-m", "toolspeak.cli", *arguments]
     env = environment(folder.parent)
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=50, input="")
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=80, input="")
 
 
 def test_modules_in_the_folder_do_not_shadow_others(tmp_path: Path, server: Server):

@@ -9,7 +9,7 @@ from .installed import needs_node
 from .text_server import TextServer, serve, write_call, write_calls
 from .transcripts import Folders, run_claude_code, run_codex, run_gemini_cli, run_opencode
 
-pytestmark = [pytest.mark.timeout(300), *needs_node]
+pytestmark = [pytest.mark.timeout(480), *needs_node]
 
 # The smaller half runs in `.ci/run`: one dialect of each agent.
 dialects = pytest.mark.parametrize("dialect", [pytest.param("python", marks=pytest.mark.smoke), "typescript"])

@@ -16,7 +16,7 @@ from .installed import find_interpreter, find_marks, run_program
 from .test_sdks import ANSWER, BEFORE, MADE, PROGRAMS, RESULTS
 from .text_server import Line, TextServer, serve, write_call, write_calls
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(480)
 
 LATER = "Paris is."
 CUT = "The weather in Paris is about to be told when the server dies."
@@ -87,7 +87,7 @@ def run(framework: Framework, url: str, scenario: str, mode: str, folder: Path) 
         scenario,
         mode,
     ]
-    return run_program(command, folder, folder, {}, 200)
+    return run_program(command, folder, folder, {}, 400)
 
 
 @pytest.mark.parametrize(("framework", "mode"), cases("plain", "streamed"))

@@ -12,7 +12,7 @@ from .installed import find_program, needs_node, run_program
 from .text_server import TextServer, serve, write_call, write_calls
 from .transcripts import Folders, run_claude_code
 
-pytestmark = [pytest.mark.timeout(300), *needs_node]
+pytestmark = [pytest.mark.timeout(480), *needs_node]
 
 SHOW_ALL_TOOLS = json.dumps({"env": {"ENABLE_TOOL_SEARCH": "false"}})  # else the model must look for them first
 VARIABLES = {"PYTHONPATH": str(ROOT / "src")}
@@ -46,7 +46,7 @@ def test_claude_code_calls_a_function(tmp_path: Path):
 def inspect(tmp_path: Path, *arguments: str) -> Any:
     folders = Folders(tmp_path)
     program = [find_program("mcp-inspector"), "--cli", *command(str(OFFICE)), *arguments]
-    done = run_program(program, folders.home, folders.work, VARIABLES, 120)
+    done = run_program(program, folders.home, folders.work, VARIABLES, 400)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -14,7 +14,7 @@ import pytest
 from .installed import find_interpreter, find_marks, run_program
 from .text_server import Line, TextServer, serve, write_call, write_calls
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(480)
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -120,7 +120,7 @@ def test_conversation(
     program, api = client.program
     with serve(TextServer(write_script(scenario, dialect)), dialect) as url:
         command = [find_interpreter(client.package), str(PROGRAMS / program), url, api, scenario, mode]
-        done = run_program(command, tmp_path, tmp_path, {}, 120)
+        done = run_program(command, tmp_path, tmp_path, {}, 400)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     if scenario == "tools":

@@ -11,7 +11,7 @@ from typing import Any
 from .installed import find_program, run_program
 
 TASK = "Write hello.py, change it and run it."
-SECONDS = 240.0
+SECONDS = 400.0
 
 CODEX_SETTINGS = """
 model = "{model}"

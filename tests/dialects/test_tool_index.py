@@ -103,9 +103,9 @@ def test_tools_for_the_same_matter_follow_the_one_that_is_named():
 
 @pytest.mark.parametrize("text", ["1" * 8_000, "/" * 8_000, "a." * 4_000, "1.2" * 2_600, "+1 " * 2_600, "may " * 2_000])
 def test_long_messages_are_ranked_soon(text: str):
-    began = time.process_time()
+    began = time.thread_time()
     ToolIndex(TOOLS).rank(text)
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_names_are_split_where_their_parts_meet():

@@ -292,7 +292,7 @@ class JournalContract:
         assert session.list_waits("r1")[0].value == "null"
 
     def test_a_run_is_woken_when_a_call_has_waited_long_enough(self, session: JournalSession) -> None:
-        assert pause(session, NewWait('["c1"]', 1, "", 3600), NewWait('["c2", "c1"]', 1, "paid", 0.4)) == "paused"
+        assert pause(session, NewWait('["c1"]', 1, "", 3600), NewWait('["c2", "c1"]', 1, "paid", 3)) == "paused"
         waits = {wait.call_id: wait for wait in session.list_waits("r1")}
         times = [wait.until for wait in (waits["c2/c1"], waits["c1"])]
         assert times[0] is not None
@@ -744,13 +744,13 @@ class JournalContract:
             pass
         assert not watch.wait(0.02)
         hold = start_and_claim(session)
-        assert watch.wait(10)
+        assert watch.wait(60)
         while watch.wait(0):
             pass
         session.append(hold, ["a"])
-        assert watch.wait(10)
+        assert watch.wait(60)
         while watch.wait(0):
             pass
         session.add_deltas([DeltaRow("r1", 0, 1, "x")])
-        assert watch.wait(10)
+        assert watch.wait(60)
         watch.close()

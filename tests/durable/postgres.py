@@ -92,7 +92,7 @@ class PostgresServer:
 
     def _takes_connections(self) -> bool:
         try:
-            psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+            psycopg.connect(self.url("postgres"), connect_timeout=20).close()
         except psycopg.OperationalError:
             return False
         return True

@@ -20,7 +20,7 @@ from toolspeak.durable.webhooks import sign, verify
 from toolspeak.testing import ScriptedModel, gives, says
 from toolspeak.values.errors import UsageError
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 SECRET = "a secret of the test"
 
 

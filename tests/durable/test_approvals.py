@@ -16,7 +16,7 @@ from toolspeak.tools import Tool
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact
 from toolspeak.values.messages import ToolCall
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 Build = Callable[[Tool[..., Any]], Agent[Any]]
 

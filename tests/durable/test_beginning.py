@@ -17,7 +17,7 @@ from toolspeak.tools import Context, Toolbox
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Interrupted, RunEnded
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 class Gate:

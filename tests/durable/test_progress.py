@@ -119,4 +119,4 @@ async def test_a_call_that_finishes_before_its_message_forgives_no_death(tmp_pat
                     break
             assert (await run.row()).deaths == 1
             await run.cancel()
-            await run.outcome(timeout=30)
+            await run.outcome(timeout=60)

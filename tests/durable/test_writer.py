@@ -18,7 +18,7 @@ from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.values.errors import StoreUnavailable
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 class TransactionHook:

@@ -45,7 +45,7 @@ def gateway(*models: ServedModel, rules: AccessRules = OPEN) -> Iterator[str]:
         yield url
 
 
-def until(condition: Any, seconds: float = 15.0) -> float:
+def until(condition: Any, seconds: float = 60.0) -> float:
     """Wait for something that happens in another thread; how long it took."""
     began = time.monotonic()
     while not condition():

@@ -1,10 +1,10 @@
 """The gateway as a recording proxy: what the models behind it answered is replayed without them."""
 
+import asyncio
 import json
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from tests.models.recorded import delta, events
-from tests.models.server import Act, Server, answers, plays, streams
+from tests.models.server import Act, Connection, Post, Server, answers, plays, streams
 from tests.models.server import serving as serving_model
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import ServedModel, app
@@ -169,12 +169,22 @@ def test_a_miss_is_told_in_the_api_of_the_client(behind: Server, tmp_path: Path)
 def test_a_recording_that_cannot_be_written_is_no_fault_of_the_client(
     behind: Server, tmp_path: Path, stream: bool, caplog: pytest.LogCaptureFixture
 ):
-    slow = replace(says("Hello there, how are you?"), lingers=0.3)  # words are sent before the recording fails
-    behind.plays(plays([slow if stream else says("Hello.")]))
+    reply = Reply()
+
+    async def speak(post: Post, connection: Connection) -> None:
+        """End the answer, and so let the recording fail, when the client has got words."""
+        connection.head(kind="text/event-stream")
+        await connection.write(events(delta(content="Hello there, how are you?")))
+        while b"Hello" not in reply.body:
+            await asyncio.sleep(0.01)
+        await connection.write(events(delta("stop"), "[DONE]"))
+        await connection.end()
+
+    behind.plays(speak if stream else plays([says("Hello.")]))
     app = recording(model_at(behind), tmp_path / "gone", "native")
     (tmp_path / "gone").rmdir()
     (tmp_path / "gone").write_text("")
-    reply = ask(app, body_of("openai", stream=stream))
+    ask(app, body_of("openai", stream=stream), reply=reply)
     shown = plain(reply)
     assert "could not record" in shown
     assert str(tmp_path) not in shown

@@ -11,6 +11,7 @@ import httpx
 import openai
 import pytest
 
+from toolspeak.cli import http_server
 from toolspeak.cli.http_server import LineWriter
 from toolspeak.dialects import DIALECTS, TYPESCRIPT
 from toolspeak.gateway import AccessRules, app
@@ -161,7 +162,7 @@ def test_exchanges_of_the_sdks_can_be_watched():
         host_app(application) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as chat,
         anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0) as messages,
-        httpx.Client(base_url=url, headers={"authorization": f"Bearer {KEY}"}) as watcher,
+        httpx.Client(base_url=url, headers={"authorization": f"Bearer {KEY}"}, timeout=60) as watcher,
     ):
         question: Any = [{"role": "user", "content": QUESTION}]
         with chat.chat.completions.stream(model="m", messages=question, tools=OPENAI_TOOLS) as stream:
@@ -172,7 +173,8 @@ def test_exchanges_of_the_sdks_can_be_watched():
         latest = watcher.get("/exchanges").json()["exchanges"]
         reports = [watcher.get(f"/exchanges/{each['id']}").json() for each in latest[::-1]]
         missing = watcher.get("/exchanges/req_0")
-        keyless = [httpx.get(f"{url}{path}").status_code for path in ("/exchanges", f"/exchanges/{latest[0]['id']}")]
+        paths = ("/exchanges", f"/exchanges/{latest[0]['id']}")
+        keyless = [httpx.get(f"{url}{path}", timeout=60).status_code for path in paths]
 
     assert [each["api"] for each in reports] == ["openai", "anthropic", "openai-responses"]
     assert [each["turns"] for each in latest] == [1, 1, 1]
@@ -224,7 +226,7 @@ def test_the_command_shows_exchanges_and_nothing_else_on_standard_output(home: P
                 for _ in range(2):
                     client.chat.completions.create(model="there", messages=question, tools=OPENAI_TOOLS)
                 reports = [json.loads(process.stdout.readline()) for _ in range(2)]
-            kept = httpx.get(f"{url}/exchanges", headers={"x-api-key": KEY}).json()["exchanges"]
+            kept = httpx.get(f"{url}/exchanges", headers={"x-api-key": KEY}, timeout=60).json()["exchanges"]
         finally:
             process.kill()
 
@@ -241,12 +243,13 @@ class SlowReader:
     """A stream whose reader takes nothing until it is told to, and then goes away after some lines."""
 
     def __init__(self, lines: int) -> None:
-        self.opened = threading.Event()
+        self.is_asked, self.opened = threading.Event(), threading.Event()
         self.written: list[str] = []
         self._lines = lines
 
     def write(self, text: str) -> int:
-        self.opened.wait(20)
+        self.is_asked.set()
+        self.opened.wait(60)
         if len(self.written) >= self._lines:
             raise BrokenPipeError
         self.written.append(text)
@@ -256,10 +259,13 @@ class SlowReader:
         pass
 
 
-def test_a_slow_reader_holds_up_nobody(caplog: pytest.LogCaptureFixture):
+def test_a_slow_reader_holds_up_nobody(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http_server, "MAX_CLOSING_SECONDS", 60.0)
     stream: Any = SlowReader(lines=3)
     with LineWriter(stream, max_waiting=5) as lines:
-        for number in range(50):
+        lines.write("0")
+        assert stream.is_asked.wait(60)  # so that nothing is taken while the other lines come
+        for number in range(1, 50):
             lines.write(str(number))
         stream.opened.set()
 

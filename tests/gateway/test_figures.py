@@ -89,7 +89,7 @@ async def read_while_streaming(read: Callable[[Any], T]) -> tuple[T, T]:
     application = app([serve_model(model, TYPESCRIPT)])
     leaves, reply = asyncio.Event(), Reply()
     task = asyncio.create_task(send_request(application, body(stream=True, tools=[]), leaves=leaves, reply=reply))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while b"So it is." not in reply.body:
             await asyncio.sleep(0)
     during = read(application.state.figures)
@@ -136,7 +136,7 @@ def test_with_a_store_the_figures_of_both_are_served(tmp_path: Path):
         rules = AccessRules()
         application = app([serve_model(scripted(), TYPESCRIPT)], rules, routes=run_routes(runs, rules))
         with host_app(application) as url:
-            text = httpx.get(f"{url}/metrics").text
+            text = httpx.get(f"{url}/metrics", timeout=60).text
     assert "toolspeak_workers 0" in text
     assert "toolspeak_gateway_open_streams 0" in text
 
@@ -262,10 +262,10 @@ def test_the_command_sends_the_spans_of_exchanges(home: Path):
     with receive_spans() as receiver, serving(home, "--model", "there", "--otlp", receiver.url) as (url, _, process):
         answer = httpx.post(f"{url}/v1/chat/completions", json=body(), headers={"traceparent": PARENT}, timeout=60)
         assert answer.status_code == 200
-        assert receiver.has_request.wait(30)
-        assert "toolspeak_gateway_messages_total" in httpx.get(f"{url}/metrics").text
+        assert receiver.has_request.wait(60)
+        assert "toolspeak_gateway_messages_total" in httpx.get(f"{url}/metrics", timeout=60).text
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
         spans = receiver.spans
     assert [span.name for span in spans] == ["POST /v1/chat/completions", "chat scripted"]
     assert {span.trace_id.hex() for span in spans} == {PARENT.split("-")[1]}

@@ -11,7 +11,8 @@ from typing import Any
 from toolspeak.models import Endpoint, HttpModel, RetryPolicy
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-IMPATIENT = RetryPolicy(connect_timeout=0.5, read_timeout=0.3, total_timeout=5.0, attempts=2, first_wait=0.01)
+PATIENT = RetryPolicy(connect_timeout=60.0, read_timeout=60.0, total_timeout=80.0, attempts=2, first_wait=0.01)
+"""Waits longer than a busy machine takes for an answer."""
 
 
 def event(text: str) -> bytes:
@@ -31,7 +32,7 @@ class Upstream:
         self.left = 0  # clients that went away while something was sent to them
         self.plays: Callable[[socket.socket, Upstream], None] = lambda client, upstream: None
 
-    def model(self, retry: RetryPolicy = IMPATIENT, **more: Any) -> HttpModel:
+    def model(self, retry: RetryPolicy = PATIENT, **more: Any) -> HttpModel:
         return HttpModel(Endpoint(name="there", base_url=f"{self.url}/v1", retry=retry, **more), "m")
 
 

@@ -181,7 +181,7 @@ def test_asking_ends_where_it_may_not_go_on(tmp_path: Path, capsys: pytest.Captu
 def test_answers_of_two_models_are_not_mixed(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     asked(answering(QUICK), path, dialects="python", limit=1)
-    with pytest.raises(UsageError, match="holds answers of sage; give another --results"):
+    with pytest.raises(UsageError, match="has answers of sage; choose another file with --results"):
         asked(answering(QUICK, name="fool"), path, dialects="python", limit=1)
 
 
@@ -386,7 +386,7 @@ def test_the_command_line_takes_it_all(tmp_path: Path):
     command = [sys.executable, "-m", "toolspeak.cli", "eval", "--suite", "quick", "--dialect", "python,json"]
     options = ["--limit", "1", "--seed", "3", "--prompts-out", "p.jsonl", "--template", "chatml", "--category", "none"]
     env = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run([*command, *options], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=25)
+    done = subprocess.run([*command, *options], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=80)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert [row["id"].split("/")[:3] for row in rows(tmp_path / "p.jsonl")] == [
         ["quick", "none", "python"],
@@ -400,7 +400,7 @@ def test_the_command_line_takes_several_answers(tmp_path: Path):
     written(tmp_path / "2.jsonl", (f"{SINGLE}#2", call))
     command = [sys.executable, "-m", "toolspeak.cli", "eval", "--answers", "1.jsonl", "--answers", "2.jsonl"]
     env = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run([*command, "--again", "1"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=25)
+    done = subprocess.run([*command, "--again", "1"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=80)
     assert done.stdout.splitlines() == [
         "percent right\tpython",
         "single\t0.0 (0–79)",

@@ -13,18 +13,20 @@ from toolspeak.page.record_files import RecordFiles
 from .hosting import HostedPage, hosted_page, open_contexts
 from .recorded import record_run
 
-expect.set_options(timeout=20_000)  # for a busy machine
+WAIT_MILLISECONDS = 60_000  # for a busy machine
+
+expect.set_options(timeout=WAIT_MILLISECONDS)
 
 CHROMIUM = os.environ.get("TOOLSPEAK_CHROMIUM") or shutil.which("chromium-headless-shell") or ""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that need a browser where there is none."""
-    if not CHROMIUM:
-        missing = pytest.mark.skip(reason="there is no browser: apt install chromium-headless-shell")
-        for item in items:
-            if item.get_closest_marker("browser"):
-                item.add_marker(missing)
+    """Give the tests that need a browser the time of a busy machine, and skip them where there is none."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.timeout(240))
+            if not CHROMIUM:
+                item.add_marker(pytest.mark.skip(reason="there is no browser: apt install chromium-headless-shell"))
 
 
 @pytest.fixture(scope="package")
@@ -60,8 +62,9 @@ class BrowserTab:
 @pytest.fixture
 def tab(chromium: Browser) -> Iterator[BrowserTab]:
     """A tab of a fresh browser profile; it fails the test if a script failed or a policy was violated."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(15_000)
+    # Without animations: what is looked at for its contrast must not be half transparent at that moment.
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(WAIT_MILLISECONDS)
     open_contexts.add(context)
     opened = BrowserTab(context.new_page())
     yield opened

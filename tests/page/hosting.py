@@ -60,7 +60,7 @@ class HostedPage:
         self, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None, body: Any = None
     ) -> Answer:
         """Send a request with just these headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in (headers if headers is not None else self.own_headers).items():
@@ -91,4 +91,4 @@ def hosted_page(*sources: RunSource, further_routes: Sequence[Any] = ()) -> Gene
             while open_contexts:
                 open_contexts.pop().close()
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)

@@ -84,6 +84,7 @@ def lab(tmp_path: Path) -> Iterator[ChatLab]:
 
 
 def say(page: Page, words: str) -> None:
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()  # the last answer is there
     page.get_by_label("Message", exact=True).fill(words)
     page.keyboard.press("Enter")
 

@@ -76,13 +76,13 @@ def test_home_is_a_table_of_runs_with_their_figures_and_sums(home: Page, tab: Br
 def test_runs_are_sorted_by_any_column(home: Page) -> None:
     home.get_by_role("columnheader", name="Calls").get_by_role("button").click()
     expect(home.locator('[aria-sort="descending"]')).to_have_text("Calls")
-    assert titles(home)[-1] == "Pay the invoice of Acme."
+    expect(home.locator(".run-title").last).to_have_text("Pay the invoice of Acme.")
     home.get_by_role("columnheader", name="Calls").get_by_role("button").click()
     expect(home.locator('[aria-sort="ascending"]')).to_have_text("Calls")
-    assert titles(home)[0] == "Pay the invoice of Acme."
+    expect(home.locator(".run-title").first).to_have_text("Pay the invoice of Acme.")
     home.get_by_role("columnheader", name="Prompt").get_by_role("button").click()
-    expect(home.locator(".run-title").first).to_have_text("How is the weather in Atlantis?")
-    assert titles(home) == sorted(titles(home))
+    prompts = ["How is the weather in Atlantis?", "Pay the invoice of Acme.", "Pay the invoice of Globex."]
+    expect(home.locator(".run-title")).to_have_text(prompts)
 
 
 def test_filters_count_what_they_show_and_are_summed(home: Page) -> None:

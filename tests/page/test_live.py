@@ -14,14 +14,13 @@ from toolspeak.page.record_files import RecordFiles
 from toolspeak.page.sources import DurableStore
 from toolspeak.values.events import ApprovalGiven
 
-from .conftest import BrowserTab
+from .conftest import WAIT_MILLISECONDS, BrowserTab
 from .hosting import HostedPage, hosted_page
 from .recorded import record_run
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
-WAIT_MILLISECONDS = 30_000
 
 
 @contextmanager
@@ -50,6 +49,7 @@ def store(tmp_path: Path) -> str:
 
 def open_tab(hosted: HostedPage, chromium: Browser, path: str) -> Page:
     context = chromium.new_context(viewport={"width": 1100, "height": 800})
+    context.set_default_timeout(WAIT_MILLISECONDS)
     hosted.give_cookie(context)
     page = context.new_page()
     page.goto(f"{hosted.url}/{path}")
@@ -61,7 +61,7 @@ def test_a_run_is_watched_in_two_tabs_while_its_worker_is_killed_and_approved_wi
 ) -> None:
     with (
         Runs(store) as runs,
-        worker(store, 0.1) as first,
+        worker(store, 2.0) as first,  # it is killed long before its story ends
         worker(store, 0.0) as second,
         hosted_page(DurableStore(store)) as hosted,
     ):
@@ -69,17 +69,17 @@ def test_a_run_is_watched_in_two_tabs_while_its_worker_is_killed_and_approved_wi
         begin(first)
         tabs = [open_tab(hosted, chromium, f"#run=store/{run.id}") for _ in range(2)]
         for page in tabs:
-            expect(page.locator(".row-turn .row-text")).to_contain_text("Once upon", timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".row-turn .row-text")).to_contain_text("Once upon")
         first.kill()
         begin(second)
         for page in tabs:
-            expect(page.locator(".row-note")).to_contain_text("Resumed", timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".row-note")).to_contain_text("Resumed")
             expect(page.locator(".row-turn.is-void")).to_have_count(1)
-            expect(page.locator(".approval")).to_be_visible(timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".approval")).to_be_visible()
             expect(page.locator(".state")).to_have_text("Waiting for approval")
         tabs[0].get_by_role("button", name="Allow").click()
         for page in tabs:
-            expect(page.locator(".row-end")).to_contain_text("Answered", timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".row-end")).to_contain_text("Answered")
             expect(page.locator(".row-call")).to_contain_text("sent to Ada")
             expect(page.locator(".approval")).to_have_count(0)
             page.context.close()
@@ -96,9 +96,9 @@ def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> No
         page = tab.page
         hosted.give_cookie(page.context)
         page.goto(f"{hosted.url}/#run=store/{run.id}")
-        page.get_by_label("Why the call is refused").fill("not today", timeout=WAIT_MILLISECONDS)
+        page.get_by_label("Why the call is refused").fill("not today")
         page.get_by_role("button", name="Refuse").click()
-        expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
+        expect(page.locator(".row-end")).to_be_visible()
         expect(page.locator(".row-call")).to_contain_text("not today")
 
 
@@ -110,10 +110,10 @@ def test_a_reason_that_is_being_written_is_kept_when_the_row_is_drawn_again(stor
         page.route("**/rows/*", lambda route: held.append(route))
         begin(process)
         hosted.give_cookie(page.context)
-        with page.expect_request("**/rows/*", timeout=WAIT_MILLISECONDS):
+        with page.expect_request("**/rows/*"):
             page.goto(f"{hosted.url}/#run=store/{run.id}")
         reason = page.get_by_label("Why the call is refused")
-        reason.fill("not today", timeout=WAIT_MILLISECONDS)
+        reason.fill("not today")
         expect(page.locator(".approval .details")).to_contain_text("Loading…")
         for route in held:
             route.continue_()
@@ -122,7 +122,7 @@ def test_a_reason_that_is_being_written_is_kept_when_the_row_is_drawn_again(stor
         expect(reason).to_have_value("not today")
         expect(reason).to_be_focused()
         page.get_by_role("button", name="Refuse").click()
-        expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
+        expect(page.locator(".row-end")).to_be_visible()
         given = [fact for fact in run.facts_sync() if isinstance(fact, ApprovalGiven)]
         assert [(fact.approved, fact.reason) for fact in given] == [(False, "not today")]
 

@@ -44,7 +44,7 @@ from .hosting import HostedPage, hosted_page
 from .recorded import convert, get_weather, record_run
 from .test_viewer import AXE
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 
 @tool(approve=True)

@@ -149,7 +149,7 @@ def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begu
     path = tmp_path / "trains.py"
     path.write_text("def search_trips() -> None:\n    pass\n")
     with pytest.raises(
-        UsageError, match=r"trains\.py is no record of a run, as toolspeak run --record writes it: not JSON"
+        UsageError, match=r"trains\.py is not a record of a run, as toolspeak run --record writes it: not JSON"
     ):
         RecordFiles(path)
     path.write_text('{"t": 0.0, "fact": {"v"')
@@ -217,7 +217,9 @@ def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -
     with host_app(application) as url:
         import httpx
 
-        answer = httpx.post(f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"})
+        answer = httpx.post(
+            f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"}, timeout=60
+        )
         assert answer.status_code == 200
 
         async def look() -> str:

@@ -1,6 +1,5 @@
 """The viewer in a real browser."""
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -87,7 +86,7 @@ def test_an_address_leads_to_a_fact(weather: Page, weather_page: HostedPage) -> 
     expect(weather.locator(".is-active .row")).to_contain_text("get_weather")
     weather.keyboard.press("G")
     expect(weather.locator(".is-active .row-label")).to_have_text("Answered")
-    assert weather.url.endswith("&fact=17")
+    expect(weather).to_have_url(re.compile(r"&fact=17$"))
 
 
 def test_a_run_is_read_with_the_keyboard_alone(weather: Page) -> None:
@@ -170,7 +169,7 @@ def test_a_text_of_a_million_characters_comes_in_pieces(tab: BrowserTab, hostile
     tab.page.goto(f"{hostile_page.url}/#fact={fact_of_call(29)}")
     block = tab.page.locator(".pane .part-log .block")
     expect(block).to_be_visible()
-    assert block.evaluate("element => element.textContent.length") == 20_000
+    tab.page.wait_for_function("() => document.querySelector('.pane .part-log .block').textContent.length === 20000")
     tab.page.get_by_role("button", name="Show more").last.click()
     tab.page.wait_for_function("() => document.querySelector('.pane .part-log .block').textContent.length === 220000")
 
@@ -185,20 +184,30 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedPage]:
     path.unlink()
 
 
-def test_a_run_of_two_thousand_turns_opens_before_it_is_read_to_its_end(tab: BrowserTab, long_page: HostedPage) -> None:
+def open_and_measure(page: Page, url: str) -> float:
+    """Open a page; how many seconds it took until a turn was seen."""
+    began = time.monotonic()
+    page.goto(url)
+    expect(page.locator(".row-turn").first).to_be_visible()
+    return time.monotonic() - began
+
+
+def test_a_run_of_two_thousand_turns_opens_before_it_is_read_to_its_end(
+    tab: BrowserTab, long_page: HostedPage, weather_page: HostedPage
+) -> None:
     held: list[Route] = []
     tab.page.route("**/api/runs/*/*?after=*", lambda route: held.append(route))
-    began = time.monotonic()
-    tab.page.goto(long_page.opening_url)
-    expect(tab.page.locator(".row-turn").first).to_be_visible()
-    seconds = time.monotonic() - began
+    weather_page.give_cookie(tab.page.context)
+    before = open_and_measure(tab.page, weather_page.url)
+    seconds = open_and_measure(tab.page, long_page.opening_url)
     expect(tab.page.locator(".state")).to_have_text("Reading…")
     for route in held:
         route.continue_()
     expect(tab.page.locator(".state")).to_have_text("Limit reached")
     expect(tab.page.locator(".run-facts")).to_contain_text("2000 turns")
-    if os.getloadavg()[0] <= 2 * (os.cpu_count() or 1):  # or else it says how busy the machine is
-        assert seconds < MAX_OPENING_SECONDS
+    after = open_and_measure(tab.page, weather_page.url)
+    # A machine on which two turns take long to open is busy, or slow.
+    assert seconds < max(MAX_OPENING_SECONDS, 10 * before, 10 * after)
 
 
 def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: BrowserTab, long_page: HostedPage) -> None:
@@ -237,7 +246,7 @@ def test_a_long_list_beside_a_long_run_stays_within_three_hundred_nodes(tab: Bro
         expect(page.locator(".row-turn").first).to_be_visible()
         page.locator(".timeline").evaluate("element => { element.scrollTop = element.scrollHeight / 2 }")
         expect(page.locator(".row-turn").first).to_contain_text("Next page.")
-        assert page.locator(".entry").count() > 10
+        expect(page.locator(".entry").nth(10)).to_be_attached()
         assert page.evaluate(COUNT_NODES) <= MAX_NODES
         page.set_viewport_size({"width": 380, "height": 740})
         expect(page.locator(".entry")).to_have_count(0)  # the run stands in the place of the list

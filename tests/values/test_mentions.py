@@ -2,7 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
-from time import perf_counter
+from time import thread_time
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -333,10 +333,10 @@ def test_looking_up_takes_a_time_that_is_linear_in_the_text(name: str):
     values = ["anna anna anna", "2026-03-03", "2026-03-03 10:00", 98, 111, 0.5, "+49 1111 111111", "b ab ab ab a"]
 
     def measure(text: str) -> float:
-        start = perf_counter()
+        start = thread_time()
         mentions = Mentions([text])
         for value in values:
             mentions.has(value)
-        return perf_counter() - start
+        return thread_time() - start
 
     assert measure(HARD[name] * 2) < 5

@@ -123,13 +123,13 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def openai_client(server: Server) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="key", max_retries=0, timeout=10) as client:
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="key", max_retries=0, timeout=60) as client:
         yield client
 
 
 @pytest.fixture
 def anthropic_client(server: Server) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=server.url, api_key="key", max_retries=0, timeout=10) as client:
+    with anthropic.Anthropic(base_url=server.url, api_key="key", max_retries=0, timeout=60) as client:
         yield client
 
 

@@ -77,6 +77,6 @@ def test_an_event_is_handed_out_when_it_is_whole():
 @pytest.mark.parametrize("stream", [b'data: "' + b"x" * 1_000_000 + b'"\n\n', b"data: x\n" * 120_000 + b"\n"])
 def test_long_events_in_small_chunks_cost_time_that_grows_with_their_length(stream: bytes):
     # Quadratic time would be minutes here; the bound only tells the two apart.
-    begin = time.process_time()
+    begin = time.thread_time()
     assert len(read([stream[at : at + 16] for at in range(0, len(stream), 16)])) == 1
-    assert time.process_time() - begin < 5
+    assert time.thread_time() - begin < 5

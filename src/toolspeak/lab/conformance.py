@@ -76,16 +76,16 @@ FAMILY_TOKENS = sorted(
 
 @frozen
 class SpokenRecord:
-    """A text of a model, and the calls that were meant.
+    """A text of a model, and the intended calls.
 
     Attributes:
         id: The name of the record.
         family: The form of its calls: the tokens of a model family, code, plain JSON and so on.
-        kind: What the record tries.
+        kind: What the record tests.
         tools: The definitions of the tools on offer, as JSON data.
         specs: The same tools.
         text: The text.
-        expected: The calls that were meant, as JSON data.
+        expected: The intended calls, as JSON data.
         note: What is odd about the text.
     """
 
@@ -157,7 +157,7 @@ def find_kind(note: str, expected: list[dict[str, Any]]) -> str:
 
 
 def has_reference(value: Any) -> bool:
-    """Whether a value of JSON holds a reference to the result of a call."""
+    """Whether a JSON value contains a reference to the result of a call."""
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value)
         return "$call" in items or "$concat" in items or any(map(has_reference, items.values()))
@@ -175,7 +175,7 @@ MAX_FAILURES_IN_A_ROW = 5
 
 
 class ReaderProcess:
-    """A reader in a process of its own.
+    """A reader in a separate process.
 
     Attributes:
         name: A short name for tables.
@@ -193,7 +193,7 @@ class ReaderProcess:
             UsageError: The target has no colon.
         """
         if target != OURS and not all(target.rpartition(":")):
-            raise UsageError(f"{target!r} is no reader: write module:function, file.py:function, or {OURS} for ours")
+            raise UsageError(f"{target!r} is not a reader: write module:function, file.py:function, or {OURS} for ours")
         self.name = target.rpartition(":")[2]
         self.target = target
         self._timeout_s = timeout_s
@@ -214,7 +214,7 @@ class ReaderProcess:
         """Ask the reader for the calls in the text of a record.
 
         Returns:
-            `{"calls": …}` with what it returned, or `{"error": …}` with what went wrong.
+            `{"calls": …}` with its result, or `{"error": …}` with what went wrong.
         """
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
             return {"error": f"not asked: it did not answer for {MAX_FAILURES_IN_A_ROW} texts in a row"}
@@ -307,8 +307,8 @@ class RecordResult:
     Attributes:
         record: The record.
         judgement: Whether it is right.
-        got: The calls that the reader gave, as it gave them.
-        error: What went wrong, if the reader gave no calls.
+        got: The calls that the reader returned, unchanged.
+        error: What went wrong, if the reader returned no calls.
     """
 
     record: SpokenRecord
@@ -391,7 +391,7 @@ Grouping = Callable[[SpokenRecord], str]
 
 @frozen
 class ReaderReport:
-    """What one reader made of the records.
+    """The results of one reader.
 
     Attributes:
         name: The short name of the reader.
@@ -409,7 +409,7 @@ class ReaderReport:
 
 
 def check_reader(reader: ReaderProcess, records: Sequence[SpokenRecord]) -> ReaderReport:
-    """Ask a reader for the calls of every record, and judge what it gives.
+    """Ask a reader for the calls of every record, and judge its answers.
 
     Raises:
         UsageError: The reader cannot be loaded.
@@ -439,7 +439,7 @@ def build_table(reports: Sequence[ReaderReport], title: str, group_of: Grouping)
 
 
 def encode_report(report: ReaderReport) -> dict[str, Any]:
-    """Return the counts of a reader, and each record that it did not read right, as JSON data."""
+    """Return the counts of a reader, and each record that it got wrong, as JSON data."""
 
     def encode(group_of: Grouping, group: str | None) -> dict[str, int]:
         counts = report.count(group_of, group)
@@ -457,7 +457,7 @@ def encode_report(report: ReaderReport) -> dict[str, Any]:
 
 
 def encode_failure(result: RecordResult) -> dict[str, Any]:
-    """Return a record that was not read right, with what was expected and what the reader gave, as JSON data."""
+    """Return a record that a reader got wrong, with the expected and the returned calls, as JSON data."""
     record = result.record
     return {
         "id": record.id,

@@ -228,7 +228,6 @@ class Catalogue:
             text = None if entry is None else await _read_run(listing.source, entry)
             if text is None:
                 continue
-            listing.figures[run_id] = text.version, json.loads(text.figures)
             texts.append(text)
             if time.monotonic() - began > BATCH_SECONDS:
                 await self._keep(listing, texts)
@@ -236,12 +235,17 @@ class Catalogue:
         await self._keep(listing, texts)
 
     async def _keep(self, listing: SourceListing, texts: "list[RunText]") -> None:
-        """Store what was measured. If that fails it is still known here, and measured again by the next server."""
-        readable = [each for each in texts if each.text or "unreadable" not in listing.figures[each.run_id][1]]
+        """Store what was measured. If that fails it is still known here, and measured again by the next server.
+
+        It is known when it is stored and noted as a change, so that a list without unread runs is complete.
+        """
+        measured = {each.run_id: (each.version, json.loads(each.figures)) for each in texts}
+        readable = [each for each in texts if each.text or "unreadable" not in measured[each.run_id][1]]
         index = await listing.open_index()
         with suppress(StoreUnavailable):
             await asyncio.to_thread(index.store, readable)
-        self._note(listing, [each.run_id for each in texts])
+        listing.figures |= measured
+        self._note(listing, list(measured))
 
     def _note(self, listing: SourceListing, run_ids: list[str]) -> None:
         if run_ids:
