@@ -14,7 +14,6 @@ from toolspeak.tools import Context, Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
 from toolspeak.values.events import (
-    BY_EARLIER_ANSWER,
     Allow,
     ApprovalGiven,
     ApprovalNeeded,
@@ -38,6 +37,8 @@ else:
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
+BY_EARLIER_ANSWER = "an earlier answer"
+"""Who answered (`ApprovalGiven.by`) for a call whose values in doubt were allowed with another call of its message."""
 
 Answer: TypeAlias = bool | str | Allow | Awaitable[bool | str | Allow]
 

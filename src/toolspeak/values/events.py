@@ -519,9 +519,6 @@ BY_RULE = "the tool's own rule"
 BY_PROVENANCE = "provenance"
 """`ApprovalGiven.by` of a call that was refused because of a value in doubt, where `provenance` is `refuse`."""
 
-BY_EARLIER_ANSWER = "an earlier answer"
-"""Who answered for a call whose values in doubt were allowed with another call of the same message."""
-
 
 @frozen
 class ApprovalGiven:
