@@ -4,7 +4,8 @@
 
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
 The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
-and the chat of the page; `toolspeak doctor`; tools by meaning. In training/, 18 worlds for conversations.
+and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, tools that its clients
+run, and fields of foreign results. In training/, 18 worlds for conversations.
 """
 
 import ast
@@ -17,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 356,
-    "lines of Python in the package": 89_700,
+    "Python files in the package": 359,
+    "lines of Python in the package": 91_000,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,

@@ -121,7 +121,7 @@ def test_code_fits_the_column(page: Path):
         f"{page.name}:{block.line + number}"
         for block in read_blocks(page)
         for number, line in enumerate(block.text.splitlines())
-        if len(line) > MAX_COLUMNS
+        if len(line) > MAX_COLUMNS and block.language != "jsonl"  # where an object is a line
     ]
     assert wide == []
 

@@ -99,7 +99,7 @@ def test_nothing_of_a_file_is_lost(tmp_path: Path):
 
 
 def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
-    [example] = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "guides" / "measuring.md").read_text("utf-8"), re.S)
+    [example] = re.findall(r"```jsonl\n(.*?)```", (ROOT / "docs" / "guides" / "measuring.md").read_text("utf-8"), re.S)
     path = tmp_path / "desk.jsonl"
     path.write_text(example)
     assert [(each.id, len(each.expected)) for each in read_suite(path).questions] == [("friday", 1), ("lunch", 0)]
