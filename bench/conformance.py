@@ -6,7 +6,7 @@ from pathlib import Path
 
 from toolspeak.lab.conformance import (
     OURS,
-    PACKED_NAME,
+    PACKED_RECORDS,
     ReaderProcess,
     build_table,
     check_reader,
@@ -17,7 +17,6 @@ from toolspeak.lab.conformance import (
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
-PACKED = ROOT / "src" / "toolspeak" / "lab" / PACKED_NAME
 READERS = ROOT / "bench" / "conformance_readers.py"
 LIBRARIES = {
     "json_repair": "json_repair",
@@ -47,7 +46,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     body = "\n" + "\n".join(tables) + "\n"
     page = TABLES.sub(lambda _: body, page)
-    page = SIZE.sub(f"{len(records):,} texts, {round(PACKED.stat().st_size / 1000)} kB", page)
+    page = SIZE.sub(f"{len(records):,} texts, {round(PACKED_RECORDS.stat().st_size / 1000)} kB", page)
     PAGE.write_text(page, encoding="utf-8")
     print(tables[1])
 

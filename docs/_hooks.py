@@ -1,8 +1,14 @@
-"""What the built site has beyond its pages: folded overloads, words for the search, a check of what a page loads."""
+"""What the built site has beyond its pages.
 
+A list of all public names, folded overloads, words for the search, and a check of what a page loads.
+"""
+
+import importlib
+import inspect
 import re
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mkdocs.exceptions import PluginError
@@ -19,6 +25,56 @@ LOADED = re.compile(
 
 OVERLOADS = '<div class="doc-overloads">'
 """What the signatures of one function stand in, if it has several."""
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Write the list of all names."""
+    if page.file.src_uri != "reference/index.md":
+        return markdown
+    return markdown.replace("<!-- names -->", list_names(Path(config["docs_dir"])))
+
+
+def list_names(docs: Path) -> str:
+    """Return a table of the names that the reference pages show, in the order of the alphabet."""
+    rows: list[tuple[str, str]] = []
+    for path in sorted((docs / "reference").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        page = f"[{text.splitlines()[0].removeprefix('# ')}]({path.name})"
+        for shown in re.findall(r"^::: (\S+)", text, re.M):
+            module, _, name = shown.rpartition(".")
+            found = getattr(importlib.import_module(module), name)
+            names = [f"{shown}.{each}" for each in list_members(found)] or [shown]
+            rows += [
+                (each, f"| [`{short}`][{each}] | `{shorten_path(each)}` | {page} |")
+                for each in names
+                for short in [each.rpartition(".")[2]]
+            ]
+    rows.sort(key=lambda row: row[0].rpartition(".")[2].lower())
+    return "\n".join(
+        ["| name | path | page |", "|---|---|---|", *(row for _, row in rows)]
+    )
+
+
+def shorten_path(path: str) -> str:
+    """Return the path from which a name is best imported: `toolspeak.NAME`, if the package exports it."""
+    module, _, name = path.rpartition(".")
+    value = getattr(importlib.import_module(module), name)
+    exported = getattr(importlib.import_module("toolspeak"), name, None)
+    return f"toolspeak.{name}" if exported is value else path
+
+
+def list_members(value: object) -> list[str]:
+    """Return the public classes and functions that a module defines; none for anything but a module."""
+    if not isinstance(value, ModuleType):
+        return []
+    members = vars(value).items()
+    own = [
+        name
+        for name, each in members
+        if inspect.isclass(each) or inspect.isroutine(each)
+        if each.__module__ == value.__name__ and not name.startswith("_")
+    ]
+    return list(getattr(value, "__all__", own))
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:

@@ -1,6 +1,6 @@
-"""Packs the records of spoken calls into the package: `python scripts/pack_records.py`.
+"""Packs the records of spoken calls into `toolspeak-trained`: `python scripts/pack_records.py`.
 
-The records in `tests/reading/spoken/` are the source. What comes with the package is the same lines, compressed, for
+The records in `tests/reading/spoken/` are the source. The distribution has the same lines, compressed, for
 `toolspeak conformance`. Run this after a record was added or changed; a test fails until it has been run.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SPOKEN = ROOT / "tests" / "reading" / "spoken"
-PACKED = ROOT / "src" / "toolspeak" / "lab" / "spoken.jsonl.gz"
+PACKED = ROOT / "packages" / "toolspeak-trained" / "src" / "toolspeak_trained" / "spoken.jsonl.gz"
 
 
 def join_records() -> bytes:

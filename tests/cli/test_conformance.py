@@ -115,10 +115,10 @@ def test_without_options_our_reader_reads_the_records_of_the_package():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--reader", "json"), "'json' is no reader: write module:function"),
+        (("--reader", "json"), "'json' is not a reader: write module:function"),
         (("--reader", "json:nothing"), "cannot load the reader json:nothing: AttributeError"),
         (("--records", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
-        (("--records", str(ROOT / "README.md")), f"{ROOT / 'README.md'} is no file of records"),
+        (("--records", str(ROOT / "README.md")), f"{ROOT / 'README.md'} is not a file of records"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], message: str):

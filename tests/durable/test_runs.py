@@ -167,7 +167,7 @@ async def test_what_cannot_be_stored_is_refused_in_words(tmp_path: Path) -> None
         wrong = {"zebra": 1}
         with pytest.raises(UsageError, match=r"^there is no option 'zebra'; there are .*\bpriority\b"):
             await runs.schedule("s", "echo", "Hi.", every=60, **wrong)
-        with pytest.raises(UsageError, match="a prompt is a text"):
+        with pytest.raises(UsageError, match="a prompt must be a string"):
             await runs.start("echo", 7)  # pyright: ignore[reportArgumentType] (that is the point)
         with pytest.raises(StartRefused, match="no lane 'gpt'"):
             await runs.start("echo", "Hi.", lane="gpt")

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from tests.run.playing import Clock, run_coroutine, until
 from toolspeak.execution import Executor, ThreadPool
+from toolspeak.testing import FakeClock
 from toolspeak.tools import Context, Toolbox, tool
 from toolspeak.values.messages import Concat, Ref, ToolCall, ToolResult
 
@@ -24,6 +25,7 @@ def run_call(
     results: dict[str, ToolResult] | None = None,
     *,
     cancel_after: float | None = None,
+    run: Callable[[Any], Any] = run_coroutine,
     **options: Any,
 ) -> ToolResult:
     """Run one call and return its result; `done` must be called once."""
@@ -47,7 +49,7 @@ def run_call(
         assert running.ended
         return results_given[0]
 
-    return run_coroutine(main())
+    return run(main())
 
 
 def shout(text: str) -> str:
@@ -187,6 +189,8 @@ def test_a_cancellation(function: Callable[..., Any]):
 
 
 def test_each_call_has_its_own_timeout():
+    clock = FakeClock()  # so that it is no matter when the event loop gets to it
+
     async def main() -> list[str]:
         ended: list[str] = []
         timeouts = {"a": 0.3, "b": 0.05, "c": 0.15, "d": 0.3, "e": 0.05}
@@ -198,16 +202,15 @@ def test_each_call_has_its_own_timeout():
             await asyncio.sleep(0.005)
         return [each.removesuffix(" seconds and was given up; it may still take effect") for each in ended]
 
-    clock = Clock()
     late = "it did not come back within"
-    assert run_coroutine(main()) == [
+    assert clock.run(main()) == [
         f"b {late} 0.05",
         f"e {late} 0.05",
         f"c {late} 0.15",
         f"a {late} 0.3",
         f"d {late} 0.3",
     ]
-    assert clock() < SOON_SECONDS
+    assert clock.seconds < 1
 
 
 def test_a_timeout_goes_on_when_another_call_has_ended():
@@ -221,7 +224,7 @@ def test_a_timeout_goes_on_when_another_call_has_ended():
             executor.rest()
         return ended
 
-    assert [(each.call_id, each.output) for each in run_coroutine(main())] == [("b", "X"), ("a", None)]
+    assert [(each.call_id, each.output) for each in FakeClock().run(main())] == [("b", "X"), ("a", None)]
 
 
 # Functions that come back at once
@@ -287,7 +290,7 @@ def test_a_coroutine_may_tidy_up_when_it_is_cancelled():
             await asyncio.sleep(0)
             tidied.append("tidy")
 
-    run_call(tool(careful, timeout=0.05))
+    run_call(tool(careful, timeout=0.05), run=FakeClock().run)
     assert tidied == ["tidy"]
 
 

@@ -181,7 +181,7 @@ def test_asking_ends_where_it_may_not_go_on(tmp_path: Path, capsys: pytest.Captu
 def test_answers_of_two_models_are_not_mixed(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     asked(answering(QUICK), path, dialects="python", limit=1)
-    with pytest.raises(UsageError, match="holds answers of sage; give another --results"):
+    with pytest.raises(UsageError, match="has answers of sage; choose another file with --results"):
         asked(answering(QUICK, name="fool"), path, dialects="python", limit=1)
 
 

@@ -93,9 +93,9 @@ def test_our_reader_is_asked_in_the_same_way():
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("json", "'json' is no reader: write module:function"),
-        ("json:", "is no reader"),
-        (":loads", "is no reader"),
+        ("json", "'json' is not a reader: write module:function"),
+        ("json:", "is not a reader"),
+        (":loads", "is not a reader"),
         ("nowhere_at_all:read", "cannot load the reader nowhere_at_all:read: ModuleNotFoundError"),
         ("json:nothing", "cannot load the reader json:nothing: AttributeError"),
         ("nowhere.py:read", "cannot load the reader nowhere.py:read: FileNotFoundError"),

@@ -1,14 +1,13 @@
-"""The records that come with the package are those of the tests, sorted by family and kind."""
+"""The records that come with `toolspeak-trained` are those of the tests, sorted by family and kind."""
 
 import gzip
 import json
 from collections import Counter
-from importlib.resources import files
 
 import pytest
 
 from tests.reading.corpus import SPOKEN
-from toolspeak.lab.conformance import KINDS, PACKED_NAME, build_record, load_records
+from toolspeak.lab.conformance import KINDS, PACKED_RECORDS, build_record, load_records
 
 CALL = {"name": "now", "arguments": {}}
 
@@ -18,7 +17,7 @@ def record(text: str = "now()", **fields: object) -> dict:
 
 
 def test_the_packed_records_are_those_of_the_tests():
-    packed = gzip.decompress((files("toolspeak.lab") / PACKED_NAME).read_bytes())
+    packed = gzip.decompress(PACKED_RECORDS.read_bytes())
     source = b"".join((SPOKEN / f"{name}.jsonl").read_bytes() for name in ("given", "own", "missed"))
     assert packed == source, "records have changed: run python scripts/pack_records.py"
 

@@ -31,34 +31,48 @@ def find_children():
     return set(found) - commands.starters
 
 
+others = set()  # the threads that other tests have left
+
+
 def find_threads():
-    return {thread.name for thread in threading.enumerate() if "MCP" in thread.name or "waitpid" in thread.name}
+    """Return the names of the threads of servers and of their processes that began in this test."""
+    own = set(threading.enumerate()) - others
+    return {thread.name for thread in own if "MCP" in thread.name or "waitpid" in thread.name}
+
+
+def wait_until(condition):
+    """Wait for something that happens in a thread or a process; whether it did."""
+    deadline = time.monotonic() + 20
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return met
 
 
 @pytest.fixture(autouse=True)
 def nothing_left(tmp_path, monkeypatch):
     monkeypatch.setenv("TOOLSPEAK_CONFIG_FOLDER", str(tmp_path / "config"))
+    others.clear()
+    others.update(threading.enumerate())
     before = find_children()
     yield
+    wait_until(lambda: not find_threads())  # the thread that waits for a process ends a moment after it
     assert not find_threads()
+    wait_until(lambda: not find_children() - before)
     assert not find_children() - before
 
 
 @pytest.fixture
 def connect(nothing_left):
-    """Return `mcp.tools`, whose servers end with the test."""
+    """Return `mcp.tools`, whose servers end with the test, and may start as slowly as on a busy machine."""
     opened = []
 
     def tools(*servers, **options):
-        opened.append(mcp.tools(*servers, **options))
+        opened.append(mcp.tools(*servers, **{"start_timeout": 80, **options}))
         return opened[-1]
 
     yield tools
     for each in opened:
         each.close()
-    deadline = time.monotonic() + 20
-    while find_threads() and time.monotonic() < deadline:  # the thread that waits for a process ends a moment later
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -71,10 +71,13 @@ def lie() -> int:
     return "seven"  # pyright: ignore[reportReturnType] (that is the point)
 
 
+LET_GO = threading.Event()
+
+
 @tool(timeout=0.05)
 def hang() -> str:
     """Do not return for a long time."""
-    threading.Event().wait(60)
+    LET_GO.wait(60)
     return "late"
 
 

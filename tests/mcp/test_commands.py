@@ -90,7 +90,7 @@ def test_a_file_of_servers(plain, tmp_path):
         ("{", "is not JSON"),
         ('{"mcpServers": {"a": {}}}', "neither a command nor a url"),
         ('{"mcpServers": {"a": {"url": "ftp://x"}}}', "no address that begins with http"),
-        ('{"mcpServers": {"a": {"command": "x", "args": [1]}}}', "args is a list of texts"),
+        ('{"mcpServers": {"a": {"command": "x", "args": [1]}}}', "args must be a list of strings"),
         ('{"mcpServers": {"a": {"command": "x", "type": "pigeon"}}}', "type is one of stdio"),
         ('{"mcpServers": {"a": {"command": "x", "aprove": true}}}', "no key aprove; did you mean approve"),
         ('{"mcpServers": {"a": {"command": "x", "auto_approve": []}}}', "did you mean autoApprove"),

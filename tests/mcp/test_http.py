@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.cases import each_case
-from tests.mcp.conftest import find_threads
+from tests.mcp.conftest import find_threads, wait_until
 from toolspeak.values.errors import ServerFailed
 
 SILENT = None
@@ -173,7 +173,7 @@ def test_a_server_that_does_not_answer_the_end_of_a_session_ends(connect, server
     server.answers["DELETE"] = SILENT
     with connect(server.url) as tools:
         assert tools.load().names == ("echo",)
-    assert not find_threads()
+    assert wait_until(lambda: not find_threads())
 
 
 @pytest.mark.slow

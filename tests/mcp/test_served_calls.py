@@ -1,6 +1,7 @@
 """Calls of the official client, in both eras of the protocol."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp import types
+from tests.run.playing import until
 from toolspeak import Context, ToolCall, UsageError, discover, tool
+from toolspeak.execution import THREAD_POOL
 from toolspeak.mcp.served_tools import CallGate, ProgressSender, ToolServer, TooManyCalls, format_question
 
 from .connecting import OFFICE, eras, in_process, talk, text_of
@@ -41,7 +44,13 @@ def test_arguments_are_coerced_and_the_output_is_typed(era: str):
     ],
 )
 def test_a_failure_is_told_in_words(era: str, name: str, arguments: dict[str, Any], said: str):
-    result = call(era, name, arguments)
+    server = ToolServer(discover(OFFICE))
+    let_go: threading.Event = server.toolbox["hang"].function.__globals__["LET_GO"]
+    let_go.clear()
+    before = THREAD_POOL.stuck
+    result = call(era, name, arguments, server=server)
+    let_go.set()
+    until(lambda: THREAD_POOL.stuck <= before)  # or other tests would find a thread that is stuck
     assert (text_of(result), result.is_error) == (said, True)
     assert "Traceback" not in said
 

@@ -21,6 +21,9 @@ QUICK = RetryPolicy(connect_timeout=30, read_timeout=30, total_timeout=60, first
 IMPATIENT = replace(QUICK, read_timeout=1.0)
 """The retry policy of tests in which the endpoint is silent."""
 
+SLOWLY_IMPATIENT = replace(QUICK, read_timeout=5.0)
+"""The same, where the endpoint says something first, for which a busy machine needs a while."""
+
 KEY = "sk-canary-7Qx9/Zt+4mRb"
 
 

@@ -5,6 +5,8 @@ import json
 import stat
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +39,7 @@ from toolspeak.values.events import RunStarted
 
 from .asking import IMPATIENT, KEY, QUICK, Plain, at, collect_pieces, question, run_within
 from .recorded import RECORDED, STREAMS, delta, events
-from .server import APIS, Act, Api, Server, answers, hangs_up, plays, resets, silence, streams
+from .server import APIS, Act, Api, Connection, Post, Server, answers, hangs_up, plays, resets, silence, streams
 from .small_context import SmallContext
 from .taping import NOWHERE, SAID, ask, gone, record, without_ids
 
@@ -122,9 +124,25 @@ def test_waits_between_tries_are_not_replayed(server: Server, tmp_path: Path):
 
 
 def test_times_are_replayed_by_the_clock(server: Server, tmp_path: Path):
-    server.plays(streams(*[line + b"\n\n" for line in SAID.split(b"\n\n")], pause=0.02))
+    has_read = threading.Event()
+
+    async def act(post: Post, connection: Connection) -> None:
+        connection.head(kind="text/event-stream")
+        first, rest = SAID.split(b"\n\n", 1)
+        await connection.write(first + b"\n\n")
+        while not has_read.is_set():  # or both might arrive as one
+            await asyncio.sleep(0.02)
+        await connection.write(rest)
+        await connection.end()
+
+    server.plays(act)
     file = tmp_path / "run.jsonl"
-    Agent(cassette(at(server), file)).run("Go on.")
+
+    async def read() -> None:
+        async for _ in cassette(at(server), file).ask(question()):
+            has_read.set()
+
+    run_within(read())
     *rest, line = file.read_text().splitlines()
     recording = json.loads(line)
     chunks = recording["response"]["chunks"]
@@ -137,12 +155,12 @@ def test_times_are_replayed_by_the_clock(server: Server, tmp_path: Path):
 
     clock = FakeClock()
     model = cassette(gone(at(server, retry=replace(QUICK, total_timeout=None))), file, realtime=True)
-    assert clock.run(Agent(model).arun("Go on.")).text == "Hello."
+    assert clock.run(collect_pieces(model))[-1].parts[0].text == "Hello."
     assert clock.seconds == pytest.approx(100.0 + len(chunks) - 1, abs=0.5)
 
     late = cassette(gone(at(server, retry=replace(QUICK, total_timeout=80.0))), file, realtime=True)
     with pytest.raises(ModelError, match="had 80 s for an answer"):
-        FakeClock().run(Agent(late).arun("Go on."))
+        FakeClock().run(collect_pieces(late))
 
 
 # Files
@@ -253,7 +271,7 @@ def test_modes(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(UsageError, match="mode is once, replay, record, not 'never'"):
         cassette(at(server), file, mode="never")  # type: ignore[call-overload]  # the wrong mode is what is tested
     monkeypatch.delenv("TOOLSPEAK_CASSETTES")
-    with pytest.raises(UsageError, match=r"sends no requests over HTTP .*replay\(facts\)"):
+    with pytest.raises(UsageError, match=r"sends no HTTP requests .*replay\(facts\)"):
         cassette(ScriptedModel([says("Hi.")]), file)
 
 
@@ -356,27 +374,37 @@ def test_concurrent_agents_with_one_cassette(server: Server, tmp_path: Path):
 
 
 def test_two_equal_requests_at_once(server: Server, tmp_path: Path):
-    slow = streams(events(delta(content="first"), delta("stop"), "[DONE]"), pause=0.2)
-    server.plays(slow, streams(events(delta(content="second"), delta("stop"), "[DONE]")))
+    second_answered = asyncio.Event()
+
+    async def answer_first(post: Post, connection: Connection) -> None:
+        await second_answered.wait()
+        await streams(events(delta(content="first"), delta("stop"), "[DONE]"))(post, connection)
+
+    async def answer_second(post: Post, connection: Connection) -> None:
+        await streams(events(delta(content="second"), delta("stop"), "[DONE]"))(post, connection)
+        second_answered.set()
+
+    server.plays(answer_first, answer_second)
     file = tmp_path / "run.jsonl"
 
-    async def ask_both(model: Any) -> list[str]:
-        async def later() -> Any:
-            await asyncio.sleep(0.05)
-            return await collect_pieces(model)
+    async def ask_both(model: Any, is_asked: Callable[[], bool]) -> list[str]:
+        first = asyncio.create_task(collect_pieces(model))
+        while not is_asked() and not first.done():
+            await asyncio.sleep(0.01)
+        second = await collect_pieces(model)
+        return [answer[-1].parts[0].text for answer in (await first, second)]
 
-        answers = await asyncio.gather(collect_pieces(model), later())
-        return [answer[-1].parts[0].text for answer in answers]
-
-    assert run_within(ask_both(cassette(at(server), file))) == ["first", "second"]
-    assert run_within(ask_both(cassette(gone(at(server)), file))) == ["first", "second"]
+    assert run_within(ask_both(cassette(at(server), file), lambda: bool(server.posts))) == ["first", "second"]
+    assert run_within(ask_both(cassette(gone(at(server)), file), lambda: False)) == ["first", "second"]
 
 
 # Chunks
 
 
 @pytest.mark.parametrize(("api", "name"), STREAMS)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(data=st.data())
 def test_any_chunks_are_replayed_as_they_were(server: Server, tmp_path: Path, api: Api, name: str, data: Any):
     body = RECORDED[api][name]

@@ -26,7 +26,7 @@ from toolspeak.values.messages import Message, Text
 from toolspeak.values.pieces import Answer
 from toolspeak.wire.errors import ErrorReport
 
-from .asking import IMPATIENT, QUICK, Plain, answer, at
+from .asking import IMPATIENT, QUICK, SLOWLY_IMPATIENT, Plain, answer, at
 from .recorded import DONE, RECORDED, delta, events
 from .server import (
     APIS,
@@ -53,7 +53,7 @@ BREAKS: list[Any] = [
     for api in APIS
     for ending in ("close", "reset", "silence")
 ]
-"""How the connection ends in the middle of an answer. Silence lasts a second, so in `make test` one API has to do."""
+"""How the connection ends in the middle of an answer. Silence lasts seconds, so in `make test` one API has to do."""
 
 
 def failure(model: HttpModel, manner: str = "streamed", seconds: float = 60) -> ModelError:
@@ -195,7 +195,7 @@ def test_the_body_of_an_error_is_not_waited_for(server: Server):
         await connection.gone()
 
     server.plays(act)
-    assert "answered 400" in str(failure(at(server, retry=IMPATIENT)))
+    assert "answered 400" in str(failure(at(server, retry=SLOWLY_IMPATIENT)))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -306,7 +306,7 @@ def test_broken_before_the_first_token(server: Server, api: Api, ending: Ending)
     """Nothing was told, so it is asked again; but not where the endpoint was waited for as long as it may take."""
     first = RECORDED[api]["text"].partition(b"\n\n")[0] + b"\n\n"
     server.plays(streams(first, ending=ending))
-    error = failure(at(server, api, retry=IMPATIENT if ending == "silence" else QUICK))
+    error = failure(at(server, api, retry=SLOWLY_IMPATIENT if ending == "silence" else QUICK))
     assert type(error) is StreamInterrupted
     assert "before an answer" in str(error)
     assert len(server.posts) == (1 if ending == "silence" else 4)
@@ -322,10 +322,10 @@ def test_broken_after_the_first_token(server: Server, api: Api, ending: Ending):
     start = data[: data.index(b"K\xc3\xb6ln") + 3]
     server.plays(streams(start, ending=ending), streams(data))
     clock = Clock()
-    error = failure(at(server, api, retry=IMPATIENT if ending == "silence" else QUICK))
+    error = failure(at(server, api, retry=SLOWLY_IMPATIENT if ending == "silence" else QUICK))
     assert type(error) is StreamInterrupted
     assert "in the middle of an answer" in str(error)
-    assert ("sent nothing more for 1 s" in str(error)) == (ending == "silence")
+    assert ("sent nothing more for 5 s" in str(error)) == (ending == "silence")
     assert clock() < 25  # less than the 30 seconds of an ordinary silence
     assert error.outcome.text == "Grüße aus "
     assert len(server.posts) == 1

@@ -187,7 +187,7 @@ def test_client_objects(server: Server, which: str):
 def test_a_key_beside_a_client(server: Server):
     server.plays(plays([says("Hello.")]))
     client = openai.AsyncOpenAI(api_key=a_key, base_url=f"{server.url}/v1")
-    with pytest.raises(UsageError, match="does not hold its key"):
+    with pytest.raises(UsageError, match="has no key of its own"):
         connect("m", at=client)
     answer(connect("m", at=client, key="sk-mine", retry=QUICK))
     assert server.posts[0].headers["authorization"] == "Bearer sk-mine"

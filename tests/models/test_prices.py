@@ -145,7 +145,7 @@ def test_the_cost_of_a_chain():
 def test_the_price_of_a_model_behind_a_proxy_is_given():
     model = connect("gpt-5.1", at="https://proxy.example/v1", cost=lambda usage: usage.output_tokens * 0.001)
     assert model.cost(THOUSAND) == 1.0
-    with pytest.raises(UsageError, match="cost is a function that is called with the Usage"):
+    with pytest.raises(UsageError, match="cost must be a function that takes a Usage"):
         connect("gpt-5.1", at="https://proxy.example/v1", cost=0.001)  # pyright: ignore[reportArgumentType]  # the wrong type is what is tested
 
 

@@ -132,7 +132,7 @@ def test_it_survives_the_program_that_started_it(weights: Path, folder: Path, co
         "import json, os, signal, sys; from pathlib import Path; from toolspeak.models.local import ServerOptions\n"
         "from toolspeak.models.warm import WarmOptions, get_warm_server\n"
         "server = get_warm_server(ServerOptions(weights=Path(sys.argv[1]), context=512, slots=1), "
-        "WarmOptions(folder=Path(sys.argv[2]), idle_seconds=2.0), command=json.loads(sys.argv[3]))\n"
+        "WarmOptions(folder=Path(sys.argv[2]), idle_seconds=5.0), command=json.loads(sys.argv[3]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     crashed = subprocess.run(

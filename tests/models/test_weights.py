@@ -367,7 +367,7 @@ def test_a_hub_that_stays_silent_is_given_up_fast(hub: FakeHub, tmp_path: Path):
 @pytest.mark.slow
 def test_a_hub_that_falls_silent_is_asked_again_while_it_brings_something(hub: FakeHub, tmp_path: Path):
     hub.most, hub.stalls = 100_000, True
-    path = pull(SMALL, tmp_path, sources=[Hub(hub.environ, read_timeout=1.0)])
+    path = pull(SMALL, tmp_path, sources=[Hub(hub.environ, read_timeout=3.0)])
     assert path.read_bytes() == DATA
     assert hub.asked == [None, "bytes=100000-", "bytes=200000-"]
 

@@ -149,7 +149,7 @@ def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begu
     path = tmp_path / "trains.py"
     path.write_text("def search_trips() -> None:\n    pass\n")
     with pytest.raises(
-        UsageError, match=r"trains\.py is no record of a run, as toolspeak run --record writes it: not JSON"
+        UsageError, match=r"trains\.py is not a record of a run, as toolspeak run --record writes it: not JSON"
     ):
         RecordFiles(path)
     path.write_text('{"t": 0.0, "fact": {"v"')

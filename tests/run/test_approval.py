@@ -17,7 +17,7 @@ from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
 
-from .playing import FACES, SPOKEN, Clock, check, play, until
+from .playing import FACES, SPOKEN, Clock, SkippedClock, check, play, until
 
 
 @tool(approve=True)
@@ -137,23 +137,26 @@ def test_an_approver_that_fails_ends_the_run_with_its_error(error: BaseException
 
 @pytest.mark.parametrize("sort", ["plain", "coroutine"])
 def test_a_deadline_does_not_wait_for_an_answer(sort: str):
-    let_go = threading.Event()
+    let_go, clock, before = threading.Event(), SkippedClock(), THREAD_POOL.stuck
 
     def plain(call: ToolCall) -> bool:
-        return let_go.wait(20)
+        clock.skip(60)
+        return let_go.wait(80)
 
     async def coroutine(call: ToolCall) -> bool:
-        await asyncio.sleep(20)
+        clock.skip(60)
+        await asyncio.sleep(3600)
         return True
 
     approve = plain if sort == "plain" else coroutine
-    clock = Clock()
-    outcome = play(Agent(ScriptedModel(SCRIPT), [pay, price], approve=approve, limits=Limits(seconds=0.15)))
-    assert clock() < 10  # far less than the 20 seconds for which the approver hangs
+    agent = Agent(ScriptedModel(SCRIPT), [pay, price], approve=approve, limits=Limits(seconds=60))
+    waited = Clock()
+    outcome = check(clock.run(agent.arun("Go on.")), agent.toolbox)
+    assert waited() < 40  # far less than the 80 seconds for which the approver hangs
     assert outcome.stop_reason == "limit"
     assert [each.result.ran for each in outcome.calls] == [False, True, False]
     let_go.set()
-    until(lambda: THREAD_POOL.stuck == 0)
+    until(lambda: THREAD_POOL.stuck <= before)
 
 
 def test_a_denial_survives_a_conversation():

@@ -197,7 +197,7 @@ def test_a_conversation_may_change_its_dialect():
         ),
         (
             lambda model: Agent(model, system=5),
-            "system is a text, or a function of the Context that returns one, not 5",
+            "system must be a string, or a function of the Context returning one, not 5",
         ),
         (lambda model: Agent(model, sampling={"temperature": 0}), r"sampling is Sampling\(.*, not {'temperature': 0}"),
         (lambda model: Agent(model, sampling=Sampling(temperature="0")), r"Sampling\(temperature='0'\): a number"),
@@ -226,12 +226,15 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model).run("Go.", record=[]), "record is a function that is called with each fact"),
         (lambda model: Agent(model).run("Go.", messages="Hi."), "messages is a list of messages, not 'Hi.'"),
         (lambda model: Agent(model).run("Go.", messages=user("Hi.")), "messages is a list of messages"),
-        (lambda model: Agent(model).run(5), "a prompt is text or a message, not int"),
-        (lambda _: user(Media(mime="image/png", data=b"x")), "takes .*text.*, not Media"),
-        (lambda _: connect("x", at="http://127.0.0.1:9/v1", headers=["a"]), "headers is a dict of texts, not list"),
+        (lambda model: Agent(model).run(5), "a prompt must be a string or a message, not int"),
+        (lambda _: user(Media(mime="image/png", data=b"x")), "takes a string, not Media"),
+        (
+            lambda _: connect("x", at="http://127.0.0.1:9/v1", headers=["a"]),
+            "headers must be a dict of strings, not list",
+        ),
         (lambda _: connect("x", at="http://127.0.0.1:9/v1", headers={"a": 5}), "the header 'a' is of type int"),
-        (lambda _: connect("x", at="http://127.0.0.1:9/v1", key=5), "key is a text, not int"),
-        (lambda _: connect(5), "the name of a model is a text, not int"),
+        (lambda _: connect("x", at="http://127.0.0.1:9/v1", key=5), "key must be a string, not int"),
+        (lambda _: connect(5), "a model name must be a string, not int"),
     ],
 )
 def test_what_is_wrong_is_told(wrong: Any, told: str):

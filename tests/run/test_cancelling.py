@@ -157,7 +157,7 @@ def test_at_every_step_of_the_event_loop(streamed: bool):
             break
         if facts and facts[-1].reason != "answered":
             ended_whole(facts, "cancelled", agent("native"))
-        steps += 1 if steps < 60 else 5  # a thread takes as many steps as it likes
+        steps += 1 if steps < 60 else steps // 12  # a thread takes as many steps as it likes
     assert steps > 20
 
 
@@ -268,6 +268,8 @@ async def some(stream: AsyncStream[Outcome], count: int) -> None:
 @pytest.mark.parametrize("how", ["with", "close", "let go", "keep"])
 def test_leaving_an_async_stream_ends_the_run(how: str, caplog: pytest.LogCaptureFixture):
     kept: list[Any] = []
+    gc.collect()  # what other tests left may be logged, but not here
+    caplog.clear()
 
     async def main(place: int, facts: list[Fact]) -> None:
         stream = agent("python").astream("Go.", record=facts.append)
@@ -342,11 +344,12 @@ def test_everything_is_recorded_before_it_is_done():
 
 
 def test_a_tool_in_a_thread_is_left_behind_when_its_run_is_cancelled():
-    let_go = threading.Event()
+    let_go, ended, before = threading.Event(), threading.Event(), THREAD_POOL.stuck
 
     def hang() -> None:
         "Hangs."
-        let_go.wait(20)
+        let_go.wait(80)
+        ended.set()
 
     async def main() -> list[Fact]:
         facts: list[Fact] = []
@@ -356,15 +359,17 @@ def test_a_tool_in_a_thread_is_left_behind_when_its_run_is_cancelled():
         clock = Clock()
         task.cancel()
         await asyncio.wait([task])
-        assert clock() < 10
+        assert clock() < 40
         assert task.cancelled()
         return facts
 
     facts = run_coroutine(main())
     whole(facts)
-    assert THREAD_POOL.stuck == 1
+    assert not ended.is_set()
+    assert THREAD_POOL.stuck >= 1  # threads of other tests may be stuck, too
     let_go.set()
-    until(lambda: THREAD_POOL.stuck == 0)
+    assert ended.wait(60)
+    until(lambda: THREAD_POOL.stuck <= before)
 
 
 def test_a_timeout_of_the_caller_ends_the_run():
@@ -393,12 +398,16 @@ def test_an_abandoned_stream_is_collected_in_the_thread_of_the_runs(caplog: pyte
         gc.collect()
         return says("Hello.")
 
+    gc.collect()
+    gc.freeze()  # what other tests left takes no time, and is logged elsewhere
     gc.disable()
+    caplog.clear()
     try:
         peek()
         before = time.monotonic()
         assert Agent(ScriptedModel([collect])).run("Go.").text == "Hello."
     finally:
         gc.enable()
+        gc.unfreeze()
     assert time.monotonic() - before < portal.CANCEL_TIMEOUT_SECONDS  # nobody waited until it was given up
     assert not [record for record in caplog.records if record.name == "asyncio"]

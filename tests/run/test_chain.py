@@ -181,7 +181,7 @@ def test_what_is_wrong_is_told_before_a_step_is_taken(chain, words):
 
 
 def test_stopping_a_chain_keeps_what_there_is():
-    model = ScriptedModel([says("a long answer")], chunk=1, pace=0.05)
+    model = ScriptedModel([says("a long answer")], chunk=1, pace=0.5)  # six seconds, in which it is stopped
     with Chain("?").llm(model).transform(str.upper).stream() as events:
         for event in events:
             if event.kind == "text_delta":

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from itertools import takewhile
 from typing import Any
 
@@ -19,6 +20,8 @@ from toolspeak.tools import Context
 from toolspeak.values.events import Fact, NestedFact, ToolFinished, ToolStarted
 from toolspeak.values.messages import Media, ToolCall
 from toolspeak.values.outcome import Outcome
+
+from .playing import SkippedClock
 
 pytest.importorskip("pydantic_monty")
 
@@ -263,16 +266,16 @@ def test_arguments_get_their_form_in_json(code: str, expected: str):
 
 
 @pytest.mark.parametrize(
-    ("code", "reason"),
+    ("code", "seconds", "reason"),
     [
-        ("while True: pass", "TimeoutError"),
-        ("while True: print('x' * 1000)", "stopped: it printed more than 10000 characters"),
-        ("def f(): return f()\nf()", "RecursionError"),
-        ("x = 'x'\nwhile True: x += x", "MemoryError"),
+        ("while True: pass", 0.3, "TimeoutError"),
+        ("while True: print('x' * 1000)", 3, "stopped: it printed more than 10000 characters"),
+        ("def f(): return f()\nf()", 30, "RecursionError"),
+        ("x = 'x'\nwhile True: x += x", 30, "MemoryError"),
     ],
 )
-def test_a_program_that_never_ends_is_stopped(code: str, reason: str):
-    outcome = answer_program(code, code=SandboxLimits(seconds=0.3, memory=4 * 2**20))
+def test_a_program_that_never_ends_is_stopped(code: str, seconds: float, reason: str):
+    outcome = answer_program(code, code=SandboxLimits(seconds=seconds, memory=4 * 2**20))
 
     assert reason in str(outcome.calls[0].error)
 
@@ -517,12 +520,20 @@ def test_a_resumed_program_that_takes_another_course_is_stopped():
 
 @pytest.mark.parametrize("program", ["wait()", "wait()\nwhile True: pass", "while True: pass"])
 def test_a_run_that_ends_early_leaves_nothing_of_its_program(program: str):
+    clock = SkippedClock()
+
     async def wait() -> str:
         """Wait for ever."""
         await asyncio.Event().wait()
         return "never"
 
-    outcome = answer_program(program, wait, limits=Limits(seconds=0.2), code=SandboxLimits(seconds=1))
+    def record(fact: Fact) -> None:
+        if isinstance(fact, ToolStarted):  # the program begins now
+            threading.Timer(0.3, clock.skip, (60,)).start()
+
+    model = ScriptedModel([calls(("run_program", {"code": program})), says("Done.")])
+    agent = Agent(model, [wait], limits=Limits(seconds=60), code=SandboxLimits(seconds=5))
+    outcome = clock.run(agent.arun("Go.", record=record))
 
     assert outcome.stop_reason == "limit"
     assert "cancelled" in str(outcome.calls[0].error)

@@ -329,7 +329,7 @@ def test_a_run_that_ends_without_its_output_raises(reason: str, face: str):
 
 
 def test_a_stream_that_is_cancelled_or_closed_has_no_output():
-    agent = Agent(ScriptedModel([says("a long answer")], chunk=1, pace=0.02))
+    agent = Agent(ScriptedModel([ScriptedReply(text="a long answer", lingers=60)], chunk=1))
     stream = agent.stream("Go.", output=Place)
     for event in stream:
         if event.kind == "text_delta":

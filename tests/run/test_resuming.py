@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tests.cases import each_case
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Chat, Outcome
-from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
+from toolspeak.testing import FakeClock, ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import Context, Happened, Tool, tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.errors import ProviderError, RunPaused, UsageError
@@ -395,8 +395,9 @@ def test_all_ways_to_resume_come_to_the_same(face: str):
 
 
 def test_a_stream_that_resumes_can_be_cancelled():
-    agent = Agent(ScriptedModel([says("a long answer")], chunk=1, pace=0.05))
-    with agent.stream_resume(agent.run("Go.").facts[:1]) as stream:
+    facts = Agent(ScriptedModel([says("a long answer")])).run("Go.").facts[:1]
+    lingering = ScriptedReply(text="a long answer", lingers=60)
+    with Agent(ScriptedModel([lingering], chunk=1)).stream_resume(facts) as stream:
         for event in stream:
             if event.kind == "text_delta":
                 stream.cancel()
@@ -418,7 +419,7 @@ def test_a_paused_run_goes_on_in_another_process(tmp_path: Path):
         [sys.executable, "-m", "tests.run.pausing", str(tmp_path), json.dumps(answers)],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=80,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -528,13 +529,14 @@ def test_a_smaller_limit_holds_from_the_resuming_on():
 def test_a_new_limit_of_seconds_is_the_deadline():
     async def hang() -> None:
         "Hang."
-        await asyncio.sleep(30)
+        await asyncio.sleep(3600)
 
     agent = Agent(ScriptedModel([calls(("hang", {})), says("Done.")]), [tool(hang, effect="read")])
     facts: list[Fact] = []
-    assert agent.run("Go.", limits=Limits(seconds=0.1), record=facts.append).stop_reason == "limit"
+    outcome = FakeClock().run(agent.arun("Go.", limits=Limits(seconds=0.1), record=facts.append))
+    assert outcome.stop_reason == "limit"
     cut = facts[: [fact.kind for fact in facts].index("tool_started") + 1]
-    outcome = agent.resume(cut, limits=Limits(seconds=0.2))
+    outcome = FakeClock().run(agent.aresume(cut, limits=Limits(seconds=0.2)))
     assert outcome.detail == "the run may take 0.2 seconds, and they are over"
 
 

@@ -98,7 +98,7 @@ def test_settings_that_another_user_wrote_are_refused(shared: Path):
     environ = {"TOOLSPEAK_CONFIG_FOLDER": str(shared)}
     plant(shared / "config.toml", '[endpoints.openai]\nbase_url = "http://127.0.0.1:9/v1"')
     with pytest.raises(
-        UsageError, match=r"config\.toml is not read, since another user may have written it: it belongs"
+        UsageError, match=r"config\.toml is ignored, because another user may have written it: it belongs"
     ):
         load(environ=environ)
     plant(shared / "config.toml", 'model = "local"', owner=0, mode=0o666)

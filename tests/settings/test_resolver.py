@@ -89,7 +89,9 @@ def python_projects(draw: st.DrawFn) -> tuple[dict[str, str], bool]:
     return files, is_computed
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(project=python_projects())
 def test_whatever_a_tool_file_runs_is_listed(project: tuple[dict[str, str], bool], tmp_path: Path):
     texts, is_computed = project
@@ -166,7 +168,9 @@ def servers(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[dict[str, An
     return draw(st.sampled_from(forms))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_whatever_a_server_runs_of_the_project_is_listed(data: st.DataObject, tmp_path: Path):
     entry, scripts = servers(data.draw)

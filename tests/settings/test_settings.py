@@ -240,8 +240,8 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
         ("limits.turn = 3", "there is no setting limits.turn; did you mean limits.turns? There are: limits.turns, "),
         ("qqq = 1", "there is no setting qqq. There are: model"),
         ('"limits.turns" = 3', "there is no setting limits.turns"),
-        ("model = 3", "model takes a text, not 3"),
-        ('model = " "', 'model takes a text, not " "'),
+        ("model = 3", "model takes a string, not 3"),
+        ('model = " "', 'model takes a string, not " "'),
         ('tools = "a.py"', 'tools takes a list of targets (separated by commas in the environment), not "a.py"'),
         ("tools = [1]", "tools takes a list of targets"),
         ("tool_budget = 0", 'tool_budget takes a whole number, at least 1, or "none", not 0'),
@@ -337,5 +337,5 @@ def test_keys_are_never_shown(home: Path):
 
 def test_a_project_file_cannot_approve_every_call(tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text('approve = "always"')
-    with pytest.raises(UsageError, match="is not taken from a project"):
+    with pytest.raises(UsageError, match="cannot be set by a project"):
         load(tmp_path, environ={})

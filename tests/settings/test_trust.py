@@ -86,7 +86,7 @@ def test_a_limit_counts_only_if_it_is_lower_than_the_users(folder: Path, environ
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('approve = "always"', "is not taken from a project"),
+        ('approve = "always"', "cannot be set by a project"),
         ('[endpoints.openai]\nbase_url = "http://h/v1"', "cannot redefine the endpoint openai"),
         ('[endpoints.OpenAI]\nbase_url = "http://h/v1"', "cannot redefine the endpoint OpenAI"),
         ('[endpoints.ollama]\nbase_url = "http://h/v1"', "cannot redefine the endpoint ollama"),
@@ -155,9 +155,9 @@ def test_the_library_reads_no_project_unless_told(folder: Path, tmp_path: Path, 
     monkeypatch.setenv("TOOLSPEAK_CONFIG_FOLDER", str(tmp_path / "config"))
     monkeypatch.chdir(folder)
     assert load().endpoints == {}
-    with pytest.raises(UsageError, match="names no endpoint"):
+    with pytest.raises(UsageError, match="has no known endpoint"):
         find_model("work:m")
-    with pytest.raises(UsageError, match="names no endpoint"):
+    with pytest.raises(UsageError, match="has no known endpoint"):
         Agent("work:m")
     for told in (load(folder), load(folder / "toolspeak.toml")):
         assert find_model("work:m", configured=told).name == "work:m"

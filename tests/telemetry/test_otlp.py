@@ -104,7 +104,7 @@ def test_a_wrong_header_is_refused(text: str):
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:4318", "ftp://host", "http://", "http://host:x"])
 def test_a_wrong_address_is_refused(url: str):
-    with pytest.raises(UsageError, match="no address of a collector"):
+    with pytest.raises(UsageError, match="not the address of a collector"):
         complete_url(url)
 
 

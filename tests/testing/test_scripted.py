@@ -113,7 +113,7 @@ def test_a_call_may_refer_to_another():
         (lambda: Agent(ScriptedModel([])).run("?"), "the script has 0 lines"),
         (lambda: Agent(ScriptedModel([])).run(messages=[{"role": "user", "content": "?"}]), "messages are those of"),
         (lambda: Agent(ScriptedModel([])).run("?", messages="before"), "messages is a list of messages"),
-        (lambda: Agent(ScriptedModel([])).run(5), "a prompt is text or a message"),
+        (lambda: Agent(ScriptedModel([])).run(5), "a prompt must be a string or a message"),
     ],
 )
 def test_wrong_usage_is_told_in_words(made, words):

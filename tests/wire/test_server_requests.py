@@ -304,7 +304,7 @@ def test_messages_of_anthropic():
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}, "messages[0].tool_calls[0].function.arguments: expected an object"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}, "messages[0].tool_calls[0].id: is missing"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]}, "messages[0].tool_calls[0].type: only function calls"),
-        ({"n": 2}, "n: only one answer can be asked for"),
+        ({"n": 2}, "n: only one answer can be requested"),
         ({"functions": []}, "functions: is not supported; use tools"),
         ({"stream": "yes"}, "stream: expected true or false, found text"),
         ({"stream": 1}, "stream: expected true or false, found a whole number"),

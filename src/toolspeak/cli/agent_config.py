@@ -205,7 +205,7 @@ def discover_configured(settings: Settings, targets: Sequence[str] | None = None
         if is_server_target(target):
             continue
         if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
-            raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
+            raise UsageError(f"{target!r} in the settings is not an installed module; write a folder as {name}/")
     with reserve_stdout():
         return collect_tools(named, listing, "writes").load()
 

@@ -36,7 +36,7 @@ def log_command(context: typer.Context, count: CountOption = 20, as_json: JsonOp
     Without a command, lists the newest ones: the id, the time, the model, the number of the model's answers, and the
     first words. An id may be shortened as long as it is the only one that begins so.
 
-    The log is one file that only you can read. To keep no log, set log = false in your settings file, or
+    The log is one file that only you can read. To disable the log, set log = false in your settings file, or
     TOOLSPEAK_LOG=off.
     """
     if context.invoked_subcommand is None:
@@ -53,7 +53,7 @@ def log_show_command(
             metavar="[ID]", help="The conversation; the last one if left out.", autocompletion=complete_conversation
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one per line.")] = False,
 ) -> None:
     """Show a conversation."""
     from toolspeak.cli.log import show_conversation
@@ -63,7 +63,7 @@ def log_show_command(
 
 @log_app.command("search")
 def log_search_command(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words that all occur in it.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words that must all occur.")],
     count: CountOption = 20,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,7 +75,7 @@ def log_search_command(
 
     found = [word for text in words for word in text.split()]
     if not found:
-        raise UsageError("there is no word to search for")
+        raise UsageError("there is no word to search for; write toolspeak log search WORD")
     print_conversations(count or None, found, as_json=as_json)
 
 
@@ -87,7 +87,7 @@ def log_delete_command(
     ] = None,
     before: Annotated[
         str | None,
-        typer.Option("--before", metavar="DAY", help="Delete those in which nothing has happened since this day."),
+        typer.Option("--before", metavar="DAY", help="Delete those that have not changed since this day."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
 ) -> None:
@@ -154,7 +154,7 @@ def chat_command(options: ConversationOptions) -> None:
 
     Options that are left out come from the settings (see toolspeak config). If these name no model either, the
     embedded one is used. In the chat, /help lists the commands. A conversation that is continued keeps its model, its
-    tools and its system prompt, unless they are given anew.
+    tools and its system prompt, unless you give new ones.
     """
     from toolspeak.cli.chat import chat
     from toolspeak.cli.prompt import STANDARD_INPUT, load_attachments
@@ -177,19 +177,19 @@ def run_command(options: ConversationOptions) -> None:
 
     The answer goes to standard output. Calls and their results go with it in a terminal, and to standard error
     otherwise. Options that are left out come from the settings (see toolspeak config). A conversation that is continued
-    keeps its model, its tools and its system prompt, unless they are given anew.
+    keeps its model, its tools and its system prompt, unless you give new ones.
 
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
-    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and go on; a prompt may be left
-    out then.
+    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and continue; the prompt can
+    be left out then.
     """
     from toolspeak.cli.prompt import STANDARD_INPUT, build_prompt, load_attachments
     from toolspeak.cli.run import run
     from toolspeak.cli.trust import load_settings
 
     if options.extract and options.as_json:
-        raise UsageError("--extract and --json do not go together")
+        raise UsageError("--extract and --json cannot be combined; leave one of them out")
     options, template = _apply_template(options)
     prompt, missing = None, None
     try:

@@ -272,7 +272,8 @@ def _read_kept_answers(path: Path, model: Model) -> list[RecordedAnswer]:
     kept = read_answers(path)
     for answer in kept:
         if answer.model != model.name:
-            raise UsageError(f"{path} holds answers of {answer.model or 'another model'}; give another --results")
+            other = answer.model or "another model"
+            raise UsageError(f"{path} has answers of {other}; choose another file with --results")
     return kept
 
 
@@ -395,10 +396,10 @@ def _load_records(path: str | None) -> list[SpokenRecord]:
         records = load_records(read_text(path).split("\n"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{path} is no file of records: each line is an object with id, tools, text and expected ({error!r})"
+            f"{path} is not a file of records: each line is an object with id, tools, text and expected ({error!r})"
         ) from None
     if not records:
-        raise UsageError(f"{path} holds no records")
+        raise UsageError(f"{path} has no records")
     return records
 
 

@@ -106,7 +106,7 @@ def read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
         return None
     if key := environ.get(variable, "").strip():
         return key
-    raise UsageError(f"--key-env {variable}: this environment variable is not set")
+    raise UsageError(f"--key-env {variable}: this environment variable is not set; set it to the key")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -116,7 +116,8 @@ def listen(host: str, port: int) -> socket.socket:
         family, *_, address = addresses[0]
         listener = socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        reason = error.strerror or error
+        raise UsageError(f"cannot listen on {host}:{port}: {reason}; choose another port or address") from None
     # Connections inherit it. Without it the body of an answer waits until the client has confirmed its head, up to
     # 40 ms: asyncio sets it only for sockets that name their protocol, and `create_server` names none.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -133,7 +133,7 @@ def _find_server(name: str, file: Path | None) -> ServerConfig:
     if found:
         return found[0]
     if file is not None:
-        raise UsageError(f"{file} names no server {name!r} with a url")
+        raise UsageError(f"{file} has no server {name!r} with a url")
     known = ", ".join(dict.fromkeys(str(login["name"]) for login in list_logins().values())) or "none"
     raise UsageError(
         f"no MCP server named {name!r} asked for a login; known are: {known}; give the address of the server, or the "

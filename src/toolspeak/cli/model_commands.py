@@ -26,7 +26,7 @@ from toolspeak.cli.server_options import ServeOptions
 def eval_command(options: EvalOptions) -> None:
     """Measure how well a model calls tools in each dialect.
 
-    Prints the share of right answers with the tokens and seconds they took, and draws a picture of it.
+    Prints the share of right answers with the tokens and seconds they took, and draws a chart.
     """
     from toolspeak.cli.eval import evaluate
     from toolspeak.cli.trust import find_model_with_settings
@@ -35,12 +35,12 @@ def eval_command(options: EvalOptions) -> None:
 
 
 def calibrate_command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model, as --model takes it.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model, as for --model.")],
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", min=0, help="Take about N minutes at most.")] = 12,
     dialect: DialectsOption = "all",
     max_tokens: MaxTokensOption = 256,
-    show: Annotated[bool, typer.Option("--show", help="Only print the dialect that is saved for the model.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Only delete the dialect that is saved.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only print the saved dialect of the model.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Only delete the saved dialect.")] = False,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
@@ -60,12 +60,11 @@ def calibrate_command(
 
 @take_options(ConformanceOptions)
 def conformance_command(options: ConformanceOptions) -> None:
-    """Compare readers of tool calls on known texts.
+    """Test parsers of tool calls on texts with known calls.
 
-    Of each text, the one right reading is known. For each family of models and each kind of text, prints how many texts
-    a reader reads right, how many wrong (something would run that was not meant), how many it misses and how many it
-    cannot answer. A reader is a function that takes a text and the definitions of the tools, and returns a list of
-    {"name": …, "arguments": {…}}.
+    For each family of models and each kind of text, prints how many texts a parser ("reader") gets right, how many
+    wrong (something would run that was not intended), how many it misses and how many it cannot answer. A reader is a
+    function that takes a text and the definitions of the tools, and returns a list of {"name": …, "arguments": {…}}.
     """
     from toolspeak.cli.eval import check
 
@@ -76,7 +75,7 @@ def conformance_command(options: ConformanceOptions) -> None:
 local_app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Keep the embedded model loaded between commands, or end it.",
+    help="Keep the embedded model loaded between commands, or unload it.",
 )
 
 
@@ -84,14 +83,14 @@ local_app = typer.Typer(
 def start_command(
     model: ModelOption = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", metavar="N", min=0.1, help="End it N minutes after its last use.")
+        float | None, typer.Option("--minutes", metavar="N", min=0.1, help="Unload it N minutes after its last use.")
     ] = None,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Load the embedded model, and keep it loaded.
 
-    Commands such as toolspeak run find it and need not load it again. It ends by itself when nobody has used it for
+    Commands such as toolspeak run then need not load it again. It is unloaded when nobody has used it for
     some minutes (the setting local.keep_minutes).
     """
     from toolspeak.cli.embedded import start
@@ -102,7 +101,7 @@ def start_command(
 
 @local_app.command("stop")
 def stop_command() -> None:
-    """End the embedded models that are kept loaded."""
+    """Unload the embedded models that are kept loaded."""
     from toolspeak.cli.embedded import stop
 
     stop()
@@ -137,7 +136,7 @@ def pull_command(
 ) -> None:
     """Download the weights of the embedded model (1.1 GB).
 
-    An interrupted download continues where it stopped. Weights that are there are checked.
+    An interrupted download continues where it stopped. Existing weights are checked.
     """
     from toolspeak.cli.embedded import pull_weights
     from toolspeak.cli.format import SafeConsole

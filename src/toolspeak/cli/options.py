@@ -220,7 +220,7 @@ DebugOption = Annotated[
 ]
 
 TrustProjectOption = Annotated[
-    bool, typer.Option("--trust-project", help="Let the settings of this project count without asking, for CI.")
+    bool, typer.Option("--trust-project", help="Trust the settings of this project for this command, without asking.")
 ]
 
 MaxTokensOption = Annotated[
@@ -288,7 +288,7 @@ class ConversationOptions:
             "--tool-budget",
             metavar="TOKENS",
             min=1,
-            help="The most tokens of tools in a request. The model finds the others with a call of find_tools.",
+            help="The most tokens that tools may take in a request. The model finds the others with find_tools.",
         ),
     ] = None
     code: Annotated[
@@ -302,20 +302,24 @@ class ConversationOptions:
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", metavar="DOLLARS", min=0, help="Stop when the answers to a prompt have cost so much."
+            "--max-cost",
+            metavar="DOLLARS",
+            min=0,
+            help="Stop when the answers to a prompt have cost this much.",
         ),
     ] = None
     context: Annotated[
         int | None,
-        typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that need more tokens."),
+        typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that take more tokens."),
     ] = None
     approve: Annotated[
         ApproveChoice | None,
         typer.Option("--approve", help="Calls that need approval: refuse, ask you, allow what waits, or allow all."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one a line.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one per line.")] = False
     record: Annotated[
-        Path | None, typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak graph.")
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak page."),
     ] = None
     sampling: Annotated[
         tuple[str, ...],
@@ -333,12 +337,12 @@ class ConversationOptions:
             "--attach",
             "-a",
             metavar="FILE",
-            help="An image, a PDF or a text to send along: a path, an address, or - for standard input. Repeatable.",
+            help="An image, PDF or text file to attach: a path, an address, or - for standard input. Repeatable.",
         ),
     ] = ()
-    extract: Annotated[
-        bool, typer.Option("--extract", "-x", help="Print the last code block of the answer, and nothing else.")
-    ] = False
+    extract: Annotated[bool, typer.Option("--extract", "-x", help="Print only the last code block of the answer.")] = (
+        False
+    )
     continue_last: Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.")] = False
     conversation: Annotated[
         str | None,
@@ -400,11 +404,11 @@ class EvalOptions:
         typer.Option(
             "--results",
             metavar="FILE",
-            help="Where every answer is written. Questions with an answer there are not asked again.",
+            help="The file for all answers. Questions with an answer there are not asked again.",
         ),
     ] = None
     failures: Annotated[
-        Path | None, typer.Option("--failures", metavar="FILE", help="Write the wrong answers to a file, for reading.")
+        Path | None, typer.Option("--failures", metavar="FILE", help="Write the wrong answers to a file.")
     ] = None
     prompts_out: Annotated[
         Path | None,
@@ -439,17 +443,17 @@ class ConformanceOptions:
     ] = ()
     records: Annotated[
         str | None,
-        typer.Option("--records", metavar="FILE", help="Records of your own: a .jsonl file; else those of toolspeak."),
+        typer.Option("--records", metavar="FILE", help="Your own records, a .jsonl file, instead of toolspeak's."),
     ] = None
     timeout_s: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0.01, help="Seconds that a reader may take for one text.")
     ] = 5.0
     failures: Annotated[
-        bool, typer.Option("--failures", help="Show the records that were read wrongly, with what was expected.")
+        bool, typer.Option("--failures", help="Show the records that a reader got wrong, with the expected calls.")
     ] = False
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; with --failures, also each record that was not read right.")
+        bool, typer.Option("--json", help="Print JSON; with --failures, also each record that a reader got wrong.")
     ] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a reader was wrong or gave no answer to a text.")

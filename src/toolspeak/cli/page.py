@@ -130,6 +130,6 @@ def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> No
     if document.failure:
         raise UsageError(f"{target}, {document.failure}")
     if not document.facts:
-        raise UsageError(f"{target} holds no facts")
+        raise UsageError(f"{target} has no facts; record a run with toolspeak run --record FILE")
     write_text(file, export_run(document, hidden=hidden))
     write_output(f"{file}\n")

@@ -150,14 +150,14 @@ def load_template(name: str) -> PromptTemplate:
 def _read_text(table: Mapping[str, Any], key: str, file: Path) -> str | None:
     value = table.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise UsageError(f"{file}: {key} takes a text")
+        raise UsageError(f"{file}: {key} must be a string")
     return value
 
 
 def _read_texts(table: Mapping[str, Any], key: str, file: Path) -> Sequence[str]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[Any]", value)):
-        raise UsageError(f"{file}: {key} takes a list of texts")
+        raise UsageError(f"{file}: {key} must be a list of strings")
     return cast("list[str]", value)
 
 
@@ -209,7 +209,8 @@ def read_prompt(argument: str | None, *, takes_input: bool = True, template: str
         if part.text.strip():
             prompt += [Stretch("\n\n", Origin.USER), part] if prompt else [part]
     if not prompt:
-        raise UsageError(_explain_missing_input(template) if template else "the prompt is empty")
+        empty = 'the prompt is empty; write toolspeak run "PROMPT"'
+        raise UsageError(_explain_missing_input(template) if template else empty)
     return prompt
 
 
@@ -238,7 +239,7 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 text (byte {error.start:,})") from None
+        raise UsageError(f"standard input is not UTF-8 text (byte {error.start:,}); convert it first") from None
 
 
 class PipeReader:

@@ -45,7 +45,7 @@ def require_store(url: str) -> None:
     """Raise `UsageError` if there is no such file: a command that only reads makes none of a misspelled path."""
     file = url.removeprefix(SQLITE_PREFIX)
     if file != url and not Path(file).exists():
-        raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
+        raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start create one")
 
 
 def run_worker(

@@ -48,7 +48,7 @@ ServersFileOption = Annotated[
 def list_command() -> None:
     """List the MCP servers whose tools were used.
 
-    A server that describes its tools in another way than when they were accepted is marked, with the difference.
+    A server that has changed its tools since they were accepted is marked, with the difference.
     """
     from toolspeak.cli.safe_text import escape_line, write_output
     from toolspeak.mcp.connection import INSTRUCTIONS
@@ -76,11 +76,11 @@ def trust_server_command(
     hints: Annotated[
         bool | None,
         typer.Option(
-            "--hints/--no-hints", help="Believe the server when it says that a tool only reads, or may be repeated."
+            "--hints/--no-hints", help="Trust the server's hints that a tool is read-only or may be repeated."
         ),
     ] = None,
 ) -> None:
-    """Accept the tools of an MCP server as it describes them now."""
+    """Accept the current tools of an MCP server."""
     from toolspeak.cli.safe_text import escape_line, write_output
     from toolspeak.mcp.tool_specs import format_changes
     from toolspeak.settings.user_files import accept_change, save_pin
@@ -94,7 +94,7 @@ def trust_server_command(
 
 @mcp_app.command("remove")
 def remove_command(name: NameArgument) -> None:
-    """Forget an MCP server. Its tools are accepted as they are when it is used the next time."""
+    """Forget an MCP server. Its tools are accepted again when it is next used."""
     from toolspeak.cli.safe_text import escape_line, write_output
     from toolspeak.settings.user_files import remove_pin
 
@@ -113,7 +113,7 @@ def login_command(
 ) -> None:
     """Log in to an MCP server over HTTP, so that its tools can be used.
 
-    The address at which you log in is printed. The tokens are kept in your config folder, and used by every run.
+    Prints the address at which you log in. The tokens are kept in your config folder, and used by every run.
     """
     with explain_missing("MCP", "mcp"):
         from toolspeak.cli.mcp import log_in_to
@@ -122,7 +122,7 @@ def login_command(
 
 @mcp_app.command("logout")
 def logout_command(name: ServerArgument, servers: ServersFileOption = None) -> None:
-    """Forget the login at an MCP server. The server is not told."""
+    """Delete the login at an MCP server on this machine. The server is not told."""
     from toolspeak.cli.mcp import forget_login
 
     forget_login(name, servers)
@@ -158,7 +158,7 @@ def _find_pin(name: str) -> "ServerPin":
     return found[0]
 
 
-runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Durable runs: start, follow, approve them.")
+runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Start, follow and approve durable runs.")
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning.")]
 
@@ -195,25 +195,28 @@ def worker_command(
         typer.Option(
             "--deps",
             metavar="APP.py:NAME",
-            help="The function that makes, from a run, what tools get in their Context.",
+            help="The function that creates the deps of a run, for tools that take a Context.",
         ),
     ] = None,
-    slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Drive N runs at once.")] = 8,
+    slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Execute N runs at once.")] = 8,
     lease: Annotated[
         float,
         typer.Option(
-            "--lease", metavar="SECONDS", min=0.1, help="Without a sign of life for so long, others take the runs over."
+            "--lease",
+            metavar="SECONDS",
+            min=0.1,
+            help="Others take over its runs after this time without heartbeat.",
         ),
     ] = 30.0,
     grace: Annotated[
         float,
-        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to come to a quiet point at the end."),
+        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to reach a safe point at the end."),
     ] = 30.0,
     debug: DebugOption = False,
 ) -> None:
-    """Drive durable runs until SIGTERM or Ctrl-C.
+    """Execute durable runs until SIGTERM or Ctrl-C.
 
-    Runs that are under way are then parked, and another worker goes on with them. Any number of workers, on any number
+    Runs that are in progress are then parked, and another worker resumes them. Any number of workers, on any number
     of machines, share a store.
     """
     from toolspeak.cli.runs import run_worker
@@ -225,7 +228,7 @@ def worker_command(
 def runs_command() -> None:
     """Start, list, follow, approve and end durable runs.
 
-    A worker drives them: toolspeak worker.
+    A worker executes them: toolspeak worker.
     """
 
 
@@ -244,12 +247,12 @@ def runs_list_command(
     since: SinceOption = "",
     stop: Annotated[
         list[str] | None,
-        typer.Option("--stop", metavar="REASON", help="Only runs that ended so, such as error. Repeatable."),
+        typer.Option("--stop", metavar="REASON", help="Only runs with this stop reason, such as error. Repeatable."),
     ] = None,
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="Show at most N runs.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List runs, the newest first: id, time, agent, status and the first words."""
+    """List runs, newest first: id, time, agent, status and the first words."""
     from toolspeak.cli.runs import list_runs
 
     list_runs(
@@ -277,29 +280,29 @@ def runs_start_command(options: StartOptions) -> None:
 @runs_app.command("schedule")
 def runs_schedule_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the schedule.")],
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name under which workers know the agent.")],
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")],
     store: StoreOption,
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="What is asked; - for standard input.")] = (
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - for standard input.")] = (
         None
     ),
     cron: Annotated[
         str, typer.Option("--cron", metavar="TEXT", help="When: minute, hour, day, month, weekday: '30 9 * * mon-fri'.")
     ] = "",
     timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The time zone of --cron.")] = "UTC",
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Or every 90s, 15m, 2h or 1d.")] = "",
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Or an interval: 90s, 15m, 2h or 1d.")] = "",
     data: Annotated[
         list[str] | None,
         typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
     ] = None,
-    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for its runs.")] = "",
+    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of its runs.")] = "",
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: so many such runs at once.")
+        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: this many such runs at once.")
     ] = None,
     webhook: Annotated[
         str, typer.Option("--webhook", metavar="URL", help="Send the end of each run to this address, signed.")
     ] = "",
 ) -> None:
-    """Let workers start a run again and again. A schedule of the same name is replaced."""
+    """Let workers start runs on a schedule. It replaces a schedule of the same name."""
     from toolspeak.cli.runs import schedule_run
 
     schedule_run(
@@ -323,7 +326,7 @@ def runs_schedules_command(
     drop: Annotated[str, typer.Option("--drop", metavar="NAME", help="Delete this schedule instead.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """List the schedules, each with the time at which it is next due."""
+    """List the schedules and when each is next due."""
     from toolspeak.cli.runs import drop_schedule, list_schedules
 
     if drop:
@@ -343,7 +346,7 @@ def runs_stats_command(store: StoreOption, since: SinceOption = "", as_json: Jso
 def runs_show_command(
     store: StoreOption,
     run: OptionalRunArgument = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one per line.")] = False,
 ) -> None:
     """Show what has happened in a run, and the calls that wait: for an approval, a time or a signal."""
     from toolspeak.cli.runs import show_run
@@ -356,9 +359,9 @@ def runs_follow_command(
     store: StoreOption,
     run: OptionalRunArgument = None,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Begin behind this event, as --json names it.")
+        str | None, typer.Option("--after", metavar="ID", help="Continue after this event id, as --json prints it.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one per line.")] = False,
 ) -> None:
     """Show a run live until it has ended. Ctrl-C ends the command, not the run.
 
@@ -380,14 +383,14 @@ def runs_approve_command(
     remember: Annotated[
         bool, typer.Option("--remember", help="Allow its values in doubt for the rest of the conversation, too.")
     ] = False,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="With --no: why, for the model.")] = "",
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; your user name if left out.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="With --no: the reason, for the model.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; your user name if left out.")] = "",
     digest: Annotated[
         str | None,
-        typer.Option("--digest", metavar="DIGEST", help="Count only if the call is still the one with this digest."),
+        typer.Option("--digest", metavar="DIGEST", help="Decide only if the call still has this digest."),
     ] = None,
 ) -> None:
-    """Allow a call that waits for an approval. The first answer counts."""
+    """Approve or refuse a call that waits for an approval. The first decision counts."""
     from toolspeak.cli.runs import approve_call
     from toolspeak.values.events import Allow
 
@@ -403,7 +406,7 @@ def runs_approve_command(
 def runs_signal_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name that calls wait for, such as payment-42.")],
     store: StoreOption,
-    value: Annotated[str, typer.Argument(metavar="[JSON]", help="What the signal says; null if left out.")] = "null",
+    value: Annotated[str, typer.Argument(metavar="[JSON]", help="The value of the signal; null if left out.")] = "null",
 ) -> None:
     """Send a signal to the calls that wait for it, and to those that wait for it later. The first one counts."""
     from toolspeak.cli.runs import send_signal
@@ -413,7 +416,7 @@ def runs_signal_command(
 
 @runs_app.command("cancel")
 def runs_cancel_command(run: RunArgument, store: StoreOption) -> None:
-    """End a run early."""
+    """Cancel a run."""
     from toolspeak.cli.runs import cancel_run
 
     raise typer.Exit(cancel_run(store, run))
@@ -424,10 +427,10 @@ def runs_retry_command(
     run: RunArgument,
     store: StoreOption,
     deadline: Annotated[
-        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End it after so many seconds.")
+        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End it after this many seconds.")
     ] = None,
 ) -> None:
-    """Go on with a run that ended with an error, or was cancelled or late. No finished call is made again."""
+    """Resume a run that ended with an error, was cancelled or missed its deadline. Finished calls do not run again."""
     from toolspeak.cli.runs import retry_run
 
     retry_run(store, run, deadline)
@@ -437,14 +440,15 @@ def runs_retry_command(
 def runs_fork_command(
     run: RunArgument,
     store: StoreOption,
-    prompt: Annotated[
-        str | None, typer.Argument(metavar="[PROMPT]", help="What is said next; - for standard input.")
-    ] = (None),
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The next prompt; - for standard input.")] = (
+        None
+    ),
     turns: Annotated[
-        int | None, typer.Option("--turns", metavar="N", min=0, help="Keep so many turns; all complete ones otherwise.")
+        int | None,
+        typer.Option("--turns", metavar="N", min=0, help="Keep N turns; all complete ones if left out."),
     ] = None,
 ) -> None:
-    """Start another run with the first turns of a run, which stays as it is; print the new run's id."""
+    """Start another run with the first turns of a run, which does not change; print the new run's id."""
     from toolspeak.cli.runs import fork_run
 
     fork_run(store, run, prompt, turns)
@@ -456,7 +460,7 @@ def runs_prune_command(
     days: Annotated[
         float,
         typer.Option(
-            "--days", metavar="N", min=0, help="Delete runs that ended and signals that came more than N days ago."
+            "--days", metavar="N", min=0, help="Delete runs that ended and signals that arrived more than N days ago."
         ),
     ],
 ) -> None:
@@ -468,11 +472,11 @@ def runs_prune_command(
 
 @take_options(PageOptions)
 def page_command(options: PageOptions) -> None:
-    """Look at runs in the browser: what the model was shown, what it wrote, and how that was read.
+    """Inspect runs in the browser: what the model was shown, what it wrote, and how it was parsed.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
     this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
-    --model there is a playground: ask a model with these tools, and go on from any point of a run. With --chat the
+    --model there is a playground: ask a model with these tools, and continue from any point of a run. With --chat the
     page opens with a chat.
     """
     has_playground = options.tools or options.models or options.chat

@@ -50,7 +50,7 @@ class ServeOptions:
             "--retries",
             metavar="N",
             min=0,
-            help="How often a request that failed is sent to an endpoint again. Clients retry as well, each time anew.",
+            help="How often a failed request is sent to an endpoint again. Clients retry as well, each time anew.",
         ),
     ] = 1
     timeout: Annotated[
@@ -61,7 +61,7 @@ class ServeOptions:
     ] = 300.0
     no_store: Annotated[
         bool,
-        typer.Option("--no-store", help="Keep no answers of the Responses API; clients send the whole conversation."),
+        typer.Option("--no-store", help="Store no answers of the Responses API; clients send whole conversations."),
     ] = False
     mend: Annotated[bool, typer.Option("--mend/--no-mend", help="Ask the model again when a call is malformed.")] = True
     thinks: Annotated[
@@ -111,11 +111,11 @@ class ServeOptions:
         typer.Option(
             "--otlp",
             metavar="URL",
-            help="Send spans of each exchange to this collector of OpenTelemetry, such as http://127.0.0.1:4318.",
+            help="Send spans of each exchange to this OpenTelemetry collector, such as http://127.0.0.1:4318.",
         ),
     ] = None
     otlp_content: Annotated[
-        bool, typer.Option("--otlp-content", help="With --otlp: send what was asked and answered, too, without keys.")
+        bool, typer.Option("--otlp-content", help="With --otlp: send prompts and answers, too, without keys.")
     ] = False
     mcp: Annotated[
         tuple[str, ...],
@@ -130,17 +130,17 @@ class ServeOptions:
         typer.Option(
             "--store",
             metavar="URL",
-            help="Serve the durable runs of this store at /runs, and its figures at /metrics; beside an SQLite file, "
+            help="Serve the durable runs of this store at /runs, and its metrics at /metrics; beside an SQLite file, "
             "keep answers of the Responses API.",
         ),
     ] = None
     agents: Annotated[
         str | None,
-        typer.Option("--agents", metavar="APP.py:NAME", help="Drive the runs of the store here, with these agents."),
+        typer.Option("--agents", metavar="APP.py:NAME", help="Execute the runs of the store here, with these agents."),
     ] = None
     deps: Annotated[
         str | None,
-        typer.Option("--deps", metavar="APP.py:NAME", help="With --agents: the function that makes deps for a run."),
+        typer.Option("--deps", metavar="APP.py:NAME", help="With --agents: the function that creates deps for a run."),
     ] = None
     adapter: AdapterOption = None
     trust_project: TrustProjectOption = False
@@ -172,19 +172,22 @@ class McpServeOptions:
     origins: OriginsOption = ()
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="The name of the server; without it, that of the first target."),
+        typer.Option("--name", metavar="NAME", help="The name of the server; that of the first target if left out."),
     ] = None
     approve: Annotated[
         ApproveChoice,
         typer.Option(
             "--approve",
-            help="Calls of tools that need approval: ask the client's user where the client can, approve or refuse.",
+            help="Calls that need approval: ask the client's user if the client can, approve or refuse.",
         ),
     ] = ApproveChoice.ask
     timeout: Annotated[
         float | None,
         typer.Option(
-            "--timeout", metavar="SECONDS", min=0.001, help="Give up a call of a tool without a timeout of its own."
+            "--timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="Give up on a call, if its tool has no timeout.",
         ),
     ] = None
 
@@ -197,7 +200,7 @@ StoreOption = Annotated[
         "--store",
         metavar="URL",
         envvar=STORE_VARIABLE,
-        help="Where the runs are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+        help="The store of the runs: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 
@@ -206,26 +209,23 @@ StoreOption = Annotated[
 class StartOptions:
     """The options of `toolspeak runs start`; see `Runs.start`."""
 
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name under which workers know the agent.")]
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")]
     store: StoreOption
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="What is asked; - for standard input.")] = (
-        None
-    )
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - for standard input.")] = None
     key: Annotated[
-        str, typer.Option("--key", metavar="KEY", help="A name for this request: a second start gives the same run.")
+        str,
+        typer.Option("--key", metavar="KEY", help="A second start with this key returns the same run."),
     ] = ""
-    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are driven first.")] = 0
-    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for the run.")] = ""
+    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are executed first.")] = 0
+    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of the run.")] = ""
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: so many such runs at once.")
+        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: this many such runs at once.")
     ] = None
-    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Begin after a while: 90s, 15m, 2h or 1d.")] = ""
+    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Start after a time: 90s, 15m, 2h or 1d.")] = ""
     deadline: Annotated[
-        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run so many seconds from now.")
+        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run after this many seconds.")
     ] = None
-    chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="The conversation that the run goes on with.")] = (
-        ""
-    )
+    chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="The conversation that the run continues.")] = ""
     webhook: Annotated[
         str, typer.Option("--webhook", metavar="URL", help="Send the end of the run to this address, signed.")
     ] = ""
@@ -282,10 +282,10 @@ class PageOptions:
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            help="Keep the runs of the playground in this folder instead of the folder for your data.",
+            help="Keep the runs of the playground in this folder instead of your data folder.",
         ),
     ] = None
-    chat: Annotated[bool, typer.Option("--chat", help="Open a chat; your log keeps it, unless log = false.")] = False
+    chat: Annotated[bool, typer.Option("--chat", help="Open a chat; it is logged, unless log = false.")] = False
     export: Annotated[
         Path | None,
         typer.Option(

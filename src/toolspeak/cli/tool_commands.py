@@ -20,7 +20,7 @@ def trust_command(
     ] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Forget that you trusted or refused this project.")] = False,
 ) -> None:
-    """Let the settings of a project count.
+    """Trust the settings of a project.
 
     Shows the settings in toolspeak.toml or pyproject.toml, in this folder or above it, with what they do, and asks
     whether to trust them. Trust ends when the settings change, or a file that they name as tools. Your own settings
@@ -56,8 +56,8 @@ def config_command(
 
     Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
 
-    With --model, shows which endpoint and dialect a model has, and why. If nothing is known of the model, its server is
-    asked whether it supports tool calls.
+    With --model, shows which endpoint and dialect a model has, and why. If nothing is known about the model, its
+    server is asked whether it supports tool calls.
     """
     from toolspeak.cli.config import ModelExplanation, SettingsReport, print_report
     from toolspeak.cli.trust import load_settings
@@ -73,7 +73,7 @@ def doctor_command(
             "--model",
             "-m",
             metavar="NAME",
-            help="Look at this model instead of the one in the settings.",
+            help="Check this model instead of the one in the settings.",
             autocompletion=complete_model,
         ),
     ] = None,
@@ -81,9 +81,9 @@ def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
-    """Show what of this installation works, and what to do about the rest.
+    """Check this installation, and suggest a fix for each fault.
 
-    Looks at versions, extras, the model with its key and endpoint, the sandbox, the store of durable runs, folders, the
+    Checks versions, extras, the model with its key and endpoint, the sandbox, the store of durable runs, folders, the
     browser and the terminal. The endpoint is asked for its list of models, and no model is asked. The exit code is 1 if
     something that you asked for cannot work.
     """
@@ -111,18 +111,19 @@ def tools_command(
             "--tool-budget",
             metavar="TOKENS",
             min=1,
-            help="Show what the tools cost in tokens, estimated, and what this budget would cut.",
+            help="Show how many tokens the tools take, estimated, and what this budget would cut.",
         ),
     ] = None,
     prompt: Annotated[
-        str, typer.Option("--prompt", metavar="TEXT", help="With --tool-budget: the message by which tools are picked.")
+        str,
+        typer.Option("--prompt", metavar="TEXT", help="With --tool-budget: the message that selects tools."),
     ] = "",
     find: Annotated[
         str | None,
         typer.Option(
             "--find",
             metavar="WORDS",
-            help="Rank the tools by how well they fit a request, say why, and warn of tools that are nearly alike.",
+            help="Rank the tools by how well they fit a request, explain why, and warn about similar tools.",
         ),
     ] = None,
 ) -> None:
@@ -164,9 +165,9 @@ def call_command(
         str | None, typer.Option("--json", metavar="OBJECT", help="Arguments of the call as a JSON object.")
     ] = None,
 ) -> None:
-    """Call a tool by hand and print what a model would get.
+    """Call a tool yourself and print what a model would get.
 
-    The arguments are checked as those of a model's call are. If the call fails, the error that a model would get is
+    The arguments are checked like those of a model's call. If the call fails, the error that a model would get is
     printed, and the exit code is 1.
     """
     from toolspeak.cli.agent_config import discover_targets
@@ -215,15 +216,15 @@ def parse_command(
     why: Annotated[
         bool,
         typer.Option(
-            "--why", help="Show the text with marks: what each part was read as, by which rule, what was repaired."
+            "--why", help="Show the annotated text: what each part was parsed as, by which rule, what was repaired."
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show the tool calls in a model's text.
 
-    Prints the calls, with references to the results of others, the calls that cannot be read, and the rest of the text.
-    With --why, prints the text itself with marks that say how it was read; with --why --json, the same as data: spans
+    Prints the calls, with references to the results of others, the malformed calls, and the rest of the text. With
+    --why, prints the annotated text, which shows how it was parsed; with --why --json, the same as data: spans
     with offsets in the text.
     """
     import json
@@ -290,7 +291,7 @@ def trace_command(
         typer.Option(
             "--otlp",
             metavar="URL",
-            help="Send the spans to this collector of OpenTelemetry, such as http://127.0.0.1:4318.",
+            help="Send the spans to this OpenTelemetry collector, such as http://127.0.0.1:4318.",
         ),
     ] = None,
     content: Annotated[
@@ -298,7 +299,7 @@ def trace_command(
     ] = False,
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The name of the agent in spans.")] = "",
 ) -> None:
-    """Show a recorded run as a tree of spans, or send them to a collector of OpenTelemetry.
+    """Show a recorded run as a tree of spans, or send them to an OpenTelemetry collector.
 
     Headers for the collector, such as a key, are read from OTEL_EXPORTER_OTLP_HEADERS, and the name of the service from
     OTEL_SERVICE_NAME.

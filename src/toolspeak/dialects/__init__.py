@@ -76,13 +76,13 @@ __all__ = [
 def read(
     text: str, specs: Sequence[ToolSpec], *, dialect: Dialect = JSON, finish: FinishReason = "stop"
 ) -> MessageContent:
-    r"""Read a whole message.
+    r"""Parse a whole message.
 
     Args:
         text: The text of the message.
         specs: The tools on offer.
-        dialect: The dialect whose parser reads the text.
-        finish: How the message ended. A call that the end cuts off is completed only if the message ended well.
+        dialect: The dialect whose parser is used.
+        finish: How the message ended. A call that is cut off at the end is completed only if the message ended well.
 
     Examples:
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})

@@ -19,10 +19,10 @@ from toolspeak.values.spec import Schema, ToolSpec
 
 @frozen
 class Constraint:
-    """The form that a server can hold an answer to, where it has that feature. The answer is read all the same.
+    """A constraint on the answer, for servers that support one. The answer is parsed all the same.
 
     Attributes:
-        json_schema: A schema of the whole answer, where the dialect writes calls as JSON.
+        json_schema: A schema of the whole answer, if the dialect writes calls as JSON.
         grammar: A grammar of the whole answer in GBNF, the notation of llama.cpp.
     """
 
@@ -39,9 +39,9 @@ class Shown:
         tools: The tools for the API's own parameter; empty in a text dialect.
         choice: The tool choice for the API's own parameter.
         parallel: Whether the API may allow several calls in one answer.
-        constraint: The form that the answer can be held to; None unless a call is forced.
-        has_tools: Whether the model is shown tools, in the conversation or in the API's own parameter. A dialect that
-            leaves it out is taken to show none where that matters, as for the adapter of an embedded model.
+        constraint: A constraint on the answer; None unless a call is forced.
+        has_tools: Whether the model is shown tools, in the conversation or in the API's own parameter. If a
+            dialect leaves it out, it counts as showing none, for example for the adapter of an embedded model.
     """
 
     messages: tuple[Message, ...]
@@ -53,13 +53,13 @@ class Shown:
 
 
 class Parser(Protocol):
-    """Reads the text of one message as it arrives, without I/O and without a clock.
+    """Parses the text of one message as it arrives, without I/O and without a clock.
 
     However a text is cut into chunks, its events fold into the same content (`toolspeak.dialects.fold`).
     """
 
     def feed(self, text: str) -> list[Event]:
-        """Read text that has arrived, and return the new events."""
+        """Parse new text, and return the new events."""
         ...
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
@@ -68,14 +68,14 @@ class Parser(Protocol):
 
 
 class Dialect(Protocol):
-    r"""How tools are shown to a model, and how its calls are read.
+    r"""How tools are shown to a model, and how its calls are parsed.
 
     Any object with these four members is a dialect; pass it to an agent as `Agent(..., dialect=MyDialect())`. The
-    parsers of the text dialects read calls in every form that models are known to write, so that a dialect of your own
-    seldom needs more than a prompt of its own.
+    parsers of the text dialects accept calls in every form that models are known to write, so your own dialect seldom
+    needs more than its own prompt.
 
     Examples:
-        A dialect that shows each tool on one line, and leaves the history and the reading to the Python dialect:
+        A dialect that shows each tool on one line, and leaves the history and the parsing to the Python dialect:
 
         >>> from toolspeak.dialects import PYTHON, Shown
         >>> from toolspeak.values.events import AUTO
@@ -105,7 +105,7 @@ class Dialect(Protocol):
 
     @property
     def in_text(self) -> bool:
-        """Whether tools and calls are written in the text of messages, and not in fields of the API."""
+        """Whether tools and calls are written in the text of messages, not in fields of the API."""
         ...
 
     def render(
@@ -120,7 +120,7 @@ class Dialect(Protocol):
 
         Args:
             specs: The tools on offer.
-            history: The conversation so far, the new message of the user included.
+            history: The conversation so far, including the new user message.
             choice: Which tools may or must be called in this turn.
             parallel: Whether several calls are allowed in one answer.
         """
@@ -131,6 +131,6 @@ class Dialect(Protocol):
 
         Args:
             specs: The tools on offer.
-            prefix: What the ids of calls begin with. It differs from turn to turn, so that ids stay unique.
+            prefix: The beginning of call ids. It differs from turn to turn, so that ids are unique.
         """
         ...

@@ -42,7 +42,7 @@ class TextDialect:
         name: The name of the dialect, and of its prompt in `prompts/`.
         format_tools: Writes the tools as the prompt shows them.
         format_calls: Writes the calls of one message.
-        format_call: Writes one call on one line, to stand before its result.
+        format_call: Writes one call on one line, before its result.
         constrain: Builds the constraint for a forced call.
     """
 
@@ -79,7 +79,7 @@ class TextDialect:
         return Shown(messages=tuple(messages), constraint=constraint, has_tools=True)
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
-        """Return the part of the system message that shows the tools and says how to call them."""
+        """Return the part of the system message that shows the tools and explains how to call them."""
         prompt = json_notation.fill_prompt(
             self.name, tools=self.format_tools(specs), example=json_notation.format_example(specs)
         )
@@ -88,13 +88,13 @@ class TextDialect:
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """Return a reader of calls in every known form, whichever was asked for: models mix them.
+        """Return a parser of calls in every known form, because models mix them.
 
         Args:
             specs: The tools on offer.
             strict: Refuse calls that had to be repaired.
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
-            prefix: What the ids of calls begin with.
+            prefix: The beginning of call ids.
         """
         from toolspeak.reading.reader import Reader  # imported with the first answer
 

@@ -22,15 +22,15 @@ PREFIX = "approve:"
 
 
 class WaitingCall(NamedTuple):
-    """A call that waits for somebody to allow it.
+    """A call that waits for approval.
 
     Attributes:
-        id: The id by which the run knows it; for a call of an inner run, with the ids of the calls that lead to it.
+        id: Its id in the run; for a call of an inner run, with the ids of the calls that lead to it.
         call: The call.
-        digest: What an answer is bound to.
+        digest: The digest for which a decision is valid.
         path: The ids of the calls that lead to the inner run.
         question: How many questions were asked about the call; asking the same again, unanswered, is no other one.
-        doubts: The values of the call that neither the user nor the program nor its own data said.
+        doubts: The values of the call that come from untrusted sources.
     """
 
     id: str
@@ -42,7 +42,7 @@ class WaitingCall(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The name of the command that answers."""
+        """The name of the command that decides about it."""
         return f"{PREFIX}{self.id}:{self.digest}:{self.question}"
 
 

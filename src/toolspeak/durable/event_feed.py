@@ -31,7 +31,7 @@ class RunEvent(NamedTuple):
     """An event of a durable run.
 
     Attributes:
-        id: Where it stands in the run; `events(after=id)` goes on behind it.
+        id: Its position in the run; `events(after=id)` continues after it.
         event: The event.
     """
 

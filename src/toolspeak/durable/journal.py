@@ -52,7 +52,7 @@ class Fenced(Exception):
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The database was lost during a commit, and nobody knows whether it took effect."""
+    """The connection to the database was lost during a commit, so it is unknown whether it took effect."""
 
 
 class StartRefused(UsageError):
@@ -68,7 +68,7 @@ class RetryRefused(UsageError):
 
 
 class ApprovalRefused(UsageError):
-    """An answer was not taken: nobody was asked about the call, or the call is another one by now."""
+    """A decision was refused: nobody was asked about the call, or the call has changed."""
 
 
 MAX_INTEGER = 2**31 - 1

@@ -92,7 +92,7 @@ class ConversationLock:
         self._offset: int | None = None
 
     def acquire(self, conversation: str) -> bool:
-        """Lock a conversation instead of the one before, and return whether no other process has it.
+        """Lock a conversation instead of the previous one, and return whether no other process has it.
 
         Raises:
             UsageError: The file cannot be used.
@@ -132,9 +132,9 @@ class RunLink:
 
     Attributes:
         conversation: The id of the conversation: that of its first run.
-        parent: The run before it; None for the first.
+        parent: The previous run; None for the first.
         messages: The messages at the end of that run.
-        options: The options to remember with the conversation, as JSON data.
+        options: The options to save with the conversation, as JSON data.
     """
 
     conversation: str
@@ -415,13 +415,13 @@ class ConversationEntry:
 
     Attributes:
         id: Its id.
-        created: When it began, in seconds since 1970.
-        updated: When something last happened in it.
+        created: When it started, in seconds since 1970.
+        updated: When it last changed.
         title: The beginning of its first prompt.
         model: The model that answered last.
-        options: The options that are remembered with it, as JSON data.
+        options: The options that are saved with it, as JSON data.
         runs: How many prompts it has.
-        turns: How many answers of the model it has, those with calls included and those that broke off not.
+        turns: How many answers of the model it has, including those with calls, without those that broke off.
     """
 
     id: str
@@ -462,14 +462,14 @@ class LoggedRun:
 
 
 class ConversationStore(RunStore):
-    """A file that holds the runs of conversations."""
+    """The log: a file with the runs of conversations."""
 
     def list_newest(self, count: int | None = None, words: Sequence[str] = ()) -> list[ConversationEntry]:
         """Return the conversations in which all words occur, the newest first.
 
         Args:
-            count: How many at most; None for all.
-            words: The words, each of which may be a part of a longer one. Upper and lower case are alike.
+            count: The maximum number; None for all.
+            words: The words, each of which may be part of a longer one. Case is ignored.
         """
         folded = sorted({word.casefold() for word in words}, key=len, reverse=True)  # a long word is rarer than a short
         return self._select(
@@ -479,7 +479,7 @@ class ConversationStore(RunStore):
         )
 
     def find(self, id_start: str) -> ConversationEntry:
-        """Return the conversation whose id begins so.
+        """Return the conversation whose id begins with these characters.
 
         Raises:
             UsageError: There is none, or more than one.
@@ -495,7 +495,7 @@ class ConversationStore(RunStore):
         raise UsageError(f"{id_start!r} is the beginning of several ids: {', '.join(each.id for each in found)}, …")
 
     def find_excerpt(self, conversation: str, word: str, width: int) -> str:
-        """Return the text around the first place in a conversation where a word occurs; "" if it occurs nowhere."""
+        """Return the text around the first occurrence of a word in a conversation; "" if it does not occur."""
         folded = word.casefold()
         with _name_errors(self.path):
             row = self._connection.execute(
@@ -511,7 +511,7 @@ class ConversationStore(RunStore):
         return f"{'…' if start else ''}{part}{'…' if start + width < len(text) else ''}"
 
     def list_runs(self, conversation: str) -> list[str]:
-        """Return the ids of the runs of a conversation, in the order in which they began."""
+        """Return the ids of the runs of a conversation, oldest first."""
         with _name_errors(self.path):
             rows = self._connection.execute(
                 "SELECT run_id FROM ts_runs WHERE conversation = ? ORDER BY created, rowid", (conversation,)
@@ -519,7 +519,7 @@ class ConversationStore(RunStore):
         return [row[0] for row in rows]
 
     def list_latest_runs(self, count: int) -> list[LoggedRun]:
-        """Return the runs of all conversations in which something happened last, the newest first."""
+        """Return the runs of all conversations, most recently changed first."""
         with _name_errors(self.path):
             source = f"{_TEXTS} LEFT JOIN ts_annotations a ON a.run_id = r.run_id WHERE r.conversation IS NOT NULL"
             statement = f"SELECT {_RUN_COLUMNS} FROM {source} ORDER BY r.updated DESC LIMIT ?"
@@ -540,19 +540,19 @@ class ConversationStore(RunStore):
         ]
 
     def read_version(self) -> int:
-        """Return a number that differs after another connection, and none but another one, has changed the file."""
+        """Return a number that changes when another connection, but not this one, has changed the file."""
         with _name_errors(self.path):
             return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     def annotate(self, run_id: str, data: str) -> bool:
-        """Store what people say of a run instead of what they said before; return whether there is such a run."""
+        """Replace the annotations of a run; return whether there is such a run."""
         with _name_errors(self.path), transaction(self._connection):
             self._connection.execute("DELETE FROM ts_annotations WHERE run_id = ?", (run_id,))
             found = "INSERT INTO ts_annotations SELECT run_id, ?, ? FROM ts_runs WHERE run_id = ?"
             return self._connection.execute(found, (data, time.time(), run_id)).rowcount == 1
 
     def load_conversation(self, conversation: str) -> tuple[str, tuple[Message, ...]]:
-        """Return the last run of a conversation, and the messages with which the conversation goes on.
+        """Return the last run of a conversation, and the messages to continue from.
 
         Raises:
             UsageError: The conversation has no runs, or a fact cannot be read.
@@ -585,7 +585,7 @@ class ConversationStore(RunStore):
         return self._connection.execute("DELETE FROM ts_conversations WHERE conversation = ?", (conversation,)).rowcount
 
     def list_older(self, than: float) -> list[str]:
-        """Return the ids of the conversations in which nothing has happened since a time."""
+        """Return the ids of the conversations that have not changed since a time."""
         return [each.id for each in self._select("WHERE c.updated < ? ORDER BY c.updated", min(than, time.time()))]
 
     def _select(self, condition: str, *values: object) -> list[ConversationEntry]:

@@ -382,7 +382,7 @@ def build_run(agent: str, prompt: Prompt, options: StartOptions) -> NewRun:
     priority, deadline, delay = options.get("priority", 0), options.get("deadline"), options.get("delay", 0.0)
     concurrency, webhook = options.get("concurrency"), options.get("webhook", "")
     if not isinstance(cast("object", prompt), str | Message | None):
-        raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
+        raise UsageError(f"a prompt must be a string or a message, not {type(prompt).__name__}")
     if abs(priority) > MAX_PRIORITY:
         raise UsageError(f"a priority is a whole number from {-MAX_PRIORITY} to {MAX_PRIORITY}")
     if concurrency is not None:

@@ -37,25 +37,25 @@ def read_shared_lane(lane: str) -> int | None:
 
 
 RunStatus: TypeAlias = Literal["queued", "running", "paused", "done"]
-"""Where a run is.
+"""The status of a run.
 
 - `queued`: it waits for a worker.
-- `running`: the worker `owner` drives it.
-- `paused`: it waits for an approval, a time or a signal, and holds no worker.
+- `running`: the worker `owner` executes it.
+- `paused`: it waits for an approval, a time or a signal, and occupies no worker.
 - `done`: it has ended.
 """
 
 
 @frozen
 class Lane:
-    """What the runs of a lane share. A lane is stored in the journal, so all processes see the same limits.
+    """The limits that the runs of a lane share. They are stored, so all processes use the same limits.
 
     Attributes:
-        concurrency: The most runs of the lane that run at the same time, in all workers together; None for any number.
-            A paused run does not count.
-        rate: The most runs of the lane that are claimed within `period` seconds; None for any number.
+        concurrency: The most runs of the lane that execute at the same time, in all workers together; None for no
+            limit. A paused run does not count.
+        rate: The most runs of the lane that are claimed within `period` seconds; None for no limit.
         period: The seconds in which `rate` runs are claimed.
-        waiting: The most runs of the lane that may be queued. A further start is refused; None for any number.
+        waiting: The most runs of the lane that may be queued; further starts are refused. None for no limit.
     """
 
     concurrency: int | None = None
@@ -144,18 +144,18 @@ class Webhook(NamedTuple):
 
 @frozen
 class RunRow:
-    """A run as the journal has it; see `NewRun` for the fields that never change.
+    """A run as it is stored; see `NewRun` for the fields that never change.
 
     Attributes:
         parent: The last run of the same chat before this one; "" for none.
-        status: Where the run is.
-        stop_reason: Why it ended; "" as long as it has not.
+        status: The status of the run.
+        stop_reason: Why it ended; "" until then.
         epoch: How often the run has left an owner. It is 1 at the beginning.
-        owner: The worker that drives it; "" for none.
-        next_seq: The number that the next fact gets: how many facts there are.
+        owner: The worker that executes it; "" for none.
+        next_seq: The number of the next fact, which is how many facts there are.
         deaths: How often in a row an owner was lost without progress in between.
-        takeovers: How often the run was taken over from a lost owner, in all.
-        deadline: The time at which it must have ended; None for any time.
+        takeovers: How often the run was taken over from a lost owner.
+        deadline: The time at which it must have ended; None for no deadline.
         ready: The time before which it is not claimed.
         dispatched: The highest epoch that was given to an engine.
         created: When it was started.
@@ -187,7 +187,7 @@ class RunRow:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the run was started with besides its prompt: `Runs.start(…, data=…)`."""
+        """The data that the run was started with: `Runs.start(…, data=…)`."""
         return json.loads(self.request).get("data") or {}
 
 
@@ -299,8 +299,8 @@ class WaitRow(NamedTuple):
     """What a call waits for; see `NewWait`.
 
     Attributes:
-        until: When the wait is over, whatever comes; None for never.
-        value: What the signal said, as JSON text; None if it has not come.
+        until: When the wait ends at the latest; None for no limit.
+        value: The value of the signal, as JSON text; None if it has not arrived.
     """
 
     call: str
@@ -311,12 +311,12 @@ class WaitRow(NamedTuple):
 
     @property
     def call_id(self) -> str:
-        """The id by which the run knows the call."""
+        """The id of the call in the run."""
         return "/".join(json.loads(self.call))
 
 
 class WorkerRow(NamedTuple):
-    """A worker: its name, its last beat, the time at which it counts as lost, and what it says of itself, as JSON."""
+    """A worker: its name, its last heartbeat, the time at which it counts as lost, and its own description, as JSON."""
 
     worker: str
     beat: int

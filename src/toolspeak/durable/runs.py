@@ -92,13 +92,13 @@ MIN_WAIT_SECONDS = 0.02
 
 
 class RunHandle:
-    """A durable run. It keeps no state of the run, so any number of handles, in any process, may be used at once.
+    """A handle of a durable run. It keeps no state, so you can use any number of handles at once, in any process.
 
-    Each method has a twin for programs that are not async: `outcome_sync` and so on.
+    Each method has a synchronous version: `outcome_sync` and so on.
 
     Attributes:
         id: The id of the run.
-        is_new: Whether `Runs.start` has started it; False if its key was used before, or the handle was made by id.
+        is_new: Whether `Runs.start` has started it; False if its key was used before, or the handle was created by id.
     """
 
     def __init__(self, runs: "Runs", run_id: str, *, is_new: bool = False) -> None:
@@ -110,7 +110,7 @@ class RunHandle:
         return f"RunHandle({self.id!r})"
 
     async def row(self) -> RunRow:
-        """Return what the store knows of the run: its status, its owner, its times.
+        """Return the stored data of the run: its status, its owner, its times.
 
         Raises:
             RunUnknown: There is no such run.
@@ -118,7 +118,7 @@ class RunHandle:
         return await self._runs.read(lambda session: find_run(session, self.id))
 
     async def status(self) -> RunStatus:
-        """Return where the run is: `queued`, `running`, `paused` or `done`."""
+        """Return the status of the run: `queued`, `running`, `paused` or `done`."""
         return (await self.row()).status
 
     async def facts(self) -> tuple[Fact, ...]:
@@ -126,18 +126,18 @@ class RunHandle:
         return tuple(await self._runs.read(lambda session: load_facts(session, find_run(session, self.id))))
 
     async def waiting(self) -> list[WaitingCall]:
-        """Return the calls that wait for an approval; none if the run has ended, is cancelled or is late."""
+        """Return the calls that wait for an approval; none if the run has ended, was cancelled or is late."""
         return await self._runs.read(lambda session: list_waiting(session, find_run(session, self.id)))
 
     async def waits(self) -> list[WaitRow]:
-        """Return what calls wait for that their functions have put down: times and signals."""
+        """Return the times and signals that suspended calls wait for."""
         return await self._runs.read(lambda session: session.list_waits(self.id))
 
     async def events(self, after: str | None = None) -> AsyncGenerator[RunEvent]:
         """Yield the events of the run as they are committed, until it has ended.
 
         Args:
-            after: The id of the last event that was seen, to go on behind it; None for all events.
+            after: The id of the last event that you have seen, to continue after it; None for all events.
         """
         async for batch in self._batches(after):
             for event in batch:
@@ -151,34 +151,33 @@ class RunHandle:
     async def approve(
         self, call_id: str, approved: bool | str | Allow = True, *, by: str = "", digest: str | None = None
     ) -> ApprovalResult:
-        """Answer whether a call may run, and return whether this answer counts: the first one does.
+        """Decide whether a call may run, and return whether this decision counts: only the first one does.
 
-        `result.state` says why if it does not: another one came first, or the run was cancelled or has ended.
+        If it does not, `result.state` says why: another one came first, or the run was cancelled or has ended.
 
         Args:
             call_id: The call, as `ApprovalNeeded` or `waiting` names it.
-            approved: True, False, a text that says why not, or `Allow(remember=True)` to allow its values in doubt for
-                the rest of the conversation.
-            by: Who answers; it is recorded.
-            digest: The digest of the call that was looked at, from `ApprovalNeeded` or `waiting`.
+            approved: True, False, a reason for refusing, or `Allow(remember=True)` to allow its values in doubt for the
+                rest of the conversation.
+            by: Who decides; it is recorded.
+            digest: The digest of the call that was shown, from `ApprovalNeeded` or `waiting`.
 
         Raises:
-            ApprovalRefused: Nobody was asked about the call yet, or its tool or arguments are others than the digest
-                says.
+            ApprovalRefused: Nobody was asked about the call yet, or its tool or arguments do not match the digest.
         """
         return await self._runs.write(
             lambda session: answer(session, find_run(session, self.id), call_id, approved, by, digest)
         )
 
     async def cancel(self) -> bool:
-        """End the run early; return False if it has ended or is cancelled already."""
+        """Cancel the run; return False if it has ended or was already cancelled."""
         await self.row()
         return await self._runs.write(lambda session: session.add_command(self.id, "cancel", "{}"))
 
     async def retry(self, *, deadline: float | None = None) -> None:
-        """Go on with a run that ended with an error, or was cancelled or late, from where it ended.
+        """Resume a run that ended with an error, was cancelled or missed its deadline, from where it ended.
 
-        No call that has finished is made again. Whoever follows the run sees what comes after its first end.
+        Finished calls do not run again. Clients that follow the run see the new events after its first end.
 
         Args:
             deadline: Seconds from now after which the run is ended; None for no deadline.
@@ -192,15 +191,15 @@ class RunHandle:
     async def fork(
         self, prompt: Prompt = None, *, turns: int | None = None, **options: Unpack[StartOptions]
     ) -> "RunHandle":
-        """Start another run of the same agent with the first turns of this one, which stays as it is.
+        """Start another run of the same agent with the first turns of this one, which does not change.
 
         Args:
-            prompt: What is said next; None to ask the model again.
-            turns: How many turns are kept, with the results of their calls; None for all that are complete.
+            prompt: The next prompt; None to ask the model again.
+            turns: How many turns to keep, with the results of their calls; None for all complete ones.
             **options: How the new run is started; see `StartOptions`. Its data is that of this run unless it is given.
 
         Raises:
-            UsageError: This run has fewer turns, or was answered there and nothing is said next.
+            UsageError: This run has fewer turns, or was answered there and there is no next prompt.
         """
 
         def find(session: JournalSession) -> tuple[str, StartOptions]:
@@ -211,7 +210,7 @@ class RunHandle:
         return await self._runs.start(agent, prompt, **(kept | options))
 
     async def outcome(self, output: Any = None, *, timeout: float | None = None) -> Outcome[Any]:
-        """Wait until the run has ended, and return its outcome. A paused run is waited for.
+        """Wait until the run has ended, and return its outcome. This also waits for a paused run.
 
         Args:
             output: The type of the answer, instead of the agent's own. The agent's own is known where a `Worker` of
@@ -257,11 +256,11 @@ class RunHandle:
     # For programs that are not async
 
     def row_sync(self) -> RunRow:
-        """Return what the store knows of the run; see `row`."""
+        """Return the stored data of the run; see `row`."""
         return portal.call(self.row())
 
     def status_sync(self) -> RunStatus:
-        """Return where the run is; see `status`."""
+        """Return the status of the run; see `status`."""
         return portal.call(self.status())
 
     def facts_sync(self) -> tuple[Fact, ...]:
@@ -273,7 +272,7 @@ class RunHandle:
         return portal.call(self.waiting())
 
     def waits_sync(self) -> list[WaitRow]:
-        """Return what calls wait for that their functions have put down; see `waits`."""
+        """Return the times and signals that suspended calls wait for; see `waits`."""
         return portal.call(self.waits())
 
     def events_sync(self, after: str | None = None) -> Generator[RunEvent]:
@@ -283,15 +282,15 @@ class RunHandle:
     def approve_sync(
         self, call_id: str, approved: bool | str | Allow = True, *, by: str = "", digest: str | None = None
     ) -> ApprovalResult:
-        """Answer whether a call may run; see `approve`."""
+        """Decide whether a call may run; see `approve`."""
         return portal.call(self.approve(call_id, approved, by=by, digest=digest))
 
     def cancel_sync(self) -> bool:
-        """End the run early; see `cancel`."""
+        """Cancel the run; see `cancel`."""
         return portal.call(self.cancel())
 
     def retry_sync(self, *, deadline: float | None = None) -> None:
-        """Go on with a run that ended without an answer; see `retry`."""
+        """Resume a run that ended without an answer; see `retry`."""
         portal.call(self.retry(deadline=deadline))
 
     def fork_sync(
@@ -329,16 +328,16 @@ def _start(session: JournalSession, new: NewRun) -> Started:
 
 
 class Runs:
-    """A store of durable runs. Nothing is opened before it is used; `close` ends its threads.
+    """A store of durable runs. It is opened when it is first used; `close` ends its threads.
 
-    Each method has a twin for programs that are not async: `start_sync` and so on.
+    Each method has a synchronous version: `start_sync` and so on.
 
     Attributes:
         url: The address of the store, with its password; `journal.url` is without.
         journal: The store.
         writer: The thread that uses it.
         watcher: The thread that notices changes.
-        outputs: The types of the answers of the agents that are known here, by the names of these agents.
+        outputs: The output types of known agents, by name.
     """
 
     def __init__(
@@ -388,7 +387,7 @@ class Runs:
         self.close()
 
     def close(self) -> None:
-        """Commit what was entered, and end the threads."""
+        """Commit pending writes, and end the threads."""
         self.watcher.close()
         self.writer.close()
 
@@ -418,17 +417,17 @@ class Runs:
         prompt: Prompt = None,
         **options: Unpack[StartOptions],
     ) -> RunHandle:
-        """Start a run, and return its handle as soon as it is stored. A worker that has the agent drives it.
+        """Start a run, and return its handle as soon as it is stored. A worker that has the agent executes it.
 
         Args:
             agent: The name under which workers know the agent.
-            prompt: What is asked.
+            prompt: The prompt.
             **options: How the run is started; see `StartOptions`.
 
         Raises:
-            StartRefused: The key stands for another request, or the lane is full or unknown.
+            StartRefused: The key was used for another request, or the lane is full or unknown.
             UsageError: An argument cannot be used or stored.
-            OutcomeUnknown: The database was lost while it stored a run with a key. Start it again with the same key.
+            OutcomeUnknown: The connection to the database was lost. Start the run again with the same key.
         """
         new = build_run(agent, prompt, options)
         try:
@@ -452,18 +451,18 @@ class Runs:
         catch_up: int = 1,
         **options: Unpack[StartOptions],
     ) -> Schedule:
-        """Let workers start a run again and again, and return when it is next due. One of the same name is replaced.
+        """Let workers start runs on a schedule, and return when the next one is due. It replaces one of the same name.
 
-        A time starts one run at most, however many workers there are. Its key is the name and the time.
+        Each scheduled time starts at most one run, however many workers there are. Its key is the name and the time.
 
         Args:
             name: The name of the schedule.
             agent: The name under which workers know the agent.
-            prompt: What is asked.
+            prompt: The prompt.
             cron: When: minute, hour, day, month and weekday, as in `30 9 * * mon-fri`.
             timezone: The time zone of `cron`, such as Europe/Berlin.
-            every: Every so many seconds, instead of `cron`.
-            catch_up: How many of the latest times are made up for that passed while no worker lived.
+            every: The interval in seconds, instead of `cron`.
+            catch_up: How many of the latest missed times are made up, after no worker was alive.
             **options: How each run is started; see `StartOptions`. A schedule makes the keys itself.
 
         Raises:
@@ -489,22 +488,22 @@ class Runs:
         return await self.read(lambda session: session.list_schedules())
 
     async def unschedule(self, name: str) -> bool:
-        """Delete a schedule; return whether there was one. Runs that it has started go on."""
+        """Delete a schedule; return whether there was one. Runs that it has started continue."""
         return await self.write(lambda session: session.drop_schedule(name))
 
     async def signal(self, name: str, value: Any = None) -> bool:
         """Send a signal, and return whether it counts: the first one of a name does, and is kept until it is pruned.
 
-        Calls that wait for it (`Context.wait_for`) go on, and so do those that wait for it later.
+        Calls that wait for it (`Context.wait_for`) continue, and so do those that wait for it later.
 
         Args:
             name: Its name, such as `payment-42`.
-            value: What it says, as JSON data.
+            value: Its value, as JSON data.
 
         Raises:
             UsageError: The name cannot be used, or the value cannot be stored.
-            OutcomeUnknown: The database was lost while it stored the signal. Send it again; it may be told then that it
-                came before.
+            OutcomeUnknown: The connection to the database was lost. Send the signal again; the second one may not
+                count then.
         """
         check_signal_name(name)
         try:
@@ -517,7 +516,7 @@ class Runs:
         return counts
 
     def handle(self, run_id: str) -> RunHandle:
-        """Return the handle of a run. Nothing is looked up."""
+        """Return the handle of a run, without checking that the run exists."""
         return RunHandle(self, run_id)
 
     async def list(
@@ -532,10 +531,10 @@ class Runs:
         since: float | None = None,
         before: int = 0,
     ) -> "builtins.list[RunRow]":
-        """Return runs, those that were started last first; see `JournalSession.list_runs`.
+        """Return runs, newest first; see `JournalSession.list_runs`.
 
-        `data` are texts, numbers and booleans with which the runs were started: `data={"tenant": "acme"}`. `since` is a
-        number of seconds: only runs that were started within them.
+        `data` filters by strings, numbers and booleans of the runs' data: `data={"tenant": "acme"}`. `since` is a
+        number of seconds: only runs that were started within that time are returned.
         """
         labels = build_filter(data or {})
 
@@ -559,7 +558,7 @@ class Runs:
         return await self.read(lambda session: session.count_runs())
 
     async def stats(self, *, since: float | None = None) -> "builtins.list[AgentStats]":
-        """Return how the runs of each agent ended and how long they took; of those of the last `since` seconds."""
+        """Return how the runs of each agent ended and how long they took, for runs of the last `since` seconds."""
         return build_stats(await self.list(since=since, limit=MAX_STATS_RUNS))
 
     async def workers(self) -> "list[WorkerRow]":
@@ -567,7 +566,7 @@ class Runs:
         return await self.read(lambda session: session.list_workers())
 
     async def prune(self, older_than: float) -> int:
-        """Delete runs that ended and signals that came more than so many seconds ago; return how many runs."""
+        """Delete runs that ended and signals that arrived more than so many seconds ago; return how many runs."""
         count = 0
         while True:
             pruned = await self.write(
@@ -598,7 +597,7 @@ class Runs:
         catch_up: int = 1,
         **options: Unpack[StartOptions],
     ) -> Schedule:
-        """Let workers start a run again and again; see `schedule`."""
+        """Let workers start runs on a schedule; see `schedule`."""
         coming = self.schedule(
             name, agent, prompt, cron=cron, timezone=timezone, every=every, catch_up=catch_up, **options
         )
@@ -628,7 +627,7 @@ class Runs:
         since: float | None = None,
         before: int = 0,
     ) -> "builtins.list[RunRow]":
-        """Return runs, those that were started last first; see `list`."""
+        """Return runs, newest first; see `list`."""
         return portal.call(
             self.list(
                 statuses=statuses,

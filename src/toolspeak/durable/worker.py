@@ -119,13 +119,13 @@ MIN_SILENCE_SECONDS = 60.0
 
 
 class Worker:
-    """Drives the runs of a store, with the agents that it has. `async with Worker(…)` or `with Worker(…)`.
+    """Executes the runs of a store that belong to its agents: `async with Worker(…)` or `with Worker(…)`.
 
     Attributes:
         name: The name of the worker; unique.
-        slots: How many runs it drives at once.
+        slots: How many runs it executes at once.
         agents: The names of its agents.
-        is_stopping: Whether it takes no more runs.
+        is_stopping: Whether it is stopping and takes no more runs.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Worker:
         Args:
             runs: The store.
             agents: The agents by the names under which runs are started; or where they are: `app.py:agents`.
-            slots: How many runs it drives at once.
+            slots: How many runs it executes at once.
             lease: Seconds without a sign of life after which other workers take its runs over.
             deps: A function, sync or async, that makes what tools get in their `Context`, from the row of a run; or, if
                 `agents` says where these are, where it is: `app.py:make_deps`.
@@ -264,10 +264,10 @@ class Worker:
                 await self._idle.wait()
 
     async def arun(self, on_ready: Callable[[], None] | None = None) -> None:
-        """Drive runs until SIGTERM or SIGINT arrives, and park those that are under way.
+        """Execute runs until SIGTERM or SIGINT arrives, and park those that are in progress.
 
         Args:
-            on_ready: Is called when the worker can be handed runs.
+            on_ready: A function that is called when the worker is ready for runs.
         """
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -279,7 +279,7 @@ class Worker:
             await stop.wait()
 
     def run(self) -> None:
-        """Drive runs until SIGTERM or SIGINT arrives; see `arun`."""
+        """Execute runs until SIGTERM or SIGINT arrives; see `arun`."""
         asyncio.run(self.arun())
 
     def __enter__(self) -> Self:
@@ -301,7 +301,7 @@ class Worker:
         return await self._writer.read(job)
 
     async def drive(self, run_id: str, epoch: int) -> None:
-        """Claim a run with this epoch, and drive it. It never raises."""
+        """Claim a run with this epoch, and execute it. It never raises."""
         run = await self._claim(run_id, epoch)
         if run is None:
             return
@@ -334,7 +334,7 @@ class Worker:
             return None
 
     async def drive_claimed(self, run: RunRow) -> None:
-        """Drive a run that was claimed already. It never raises."""
+        """Execute a run that was already claimed. It never raises."""
         await self._attend(run, self._drive)
 
     async def _attend(self, run: RunRow, work: Callable[[RunRow, Segment], Awaitable[object]]) -> None:

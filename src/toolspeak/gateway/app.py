@@ -109,19 +109,19 @@ def app(
     mounted: Mapping[str, ASGIApp] | None = None,
     routes: Iterable[Route] = (),
 ) -> Starlette:
-    """Return the gateway as an ASGI app, to be served or to be mounted in another app.
+    """Return the gateway as an ASGI app, which you can serve or mount in another app.
 
     Args:
         served: The models.
         rules: Who may send requests.
         aliases: Further names for models, each with the name under which the model is served.
-        strict: Whether a request is refused if something of it would be left out.
-        on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
-        watch: Whether the last exchanges are kept in memory and served, to those who have the key.
-        tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
-        store: Where answers of the responses API are kept, so that requests can refer to them; None to keep none.
-        ping_seconds: The time without a word of the model after which a streamed answer begins, and pings are sent.
-        mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
+        strict: Whether to refuse a request instead of ignoring a part of it.
+        on_exchange: A function that is called after each exchange with its report, a line of JSON.
+        watch: Whether to keep the last exchanges in memory, and serve them to clients that have the key.
+        tracer: An OpenTelemetry tracer, tracer provider or exporter, which gets the spans of each exchange.
+        store: The store for answers of the Responses API, so that requests can refer to them; None to store none.
+        ping_seconds: After this time without output of the model, a streamed answer begins and pings are sent.
+        mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules apply to them, too.
         routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
 
     Raises:
@@ -206,7 +206,7 @@ class ModelCatalog:
                 raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
             self._served[each.name] = each
         if not self._served:
-            raise UsageError("there is no model to serve")
+            raise UsageError("there is no model to serve; pass at least one")
         self._by_name = dict(self._served)
         for alias, name in aliases.items():
             if alias in self._served:

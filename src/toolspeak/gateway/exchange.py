@@ -49,11 +49,11 @@ class ServedModel:
     Attributes:
         name: Its name for clients.
         model: The model.
-        dialect: The dialect in which it is asked.
+        dialect: Its dialect.
         max_repairs: How often it is asked again after a malformed, missing or quoted call, or an answer that is not in
             the format of the request.
-        thinks: Whether its messages may begin in the middle of reasoning.
-        tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
+        thinks: Whether its messages may begin inside reasoning, without an opening tag.
+        tool_budget: The most tokens that the tools of a request may take; descriptions are shortened to fit.
         context_check: Keeps requests within the context of the model.
     """
 

@@ -62,9 +62,9 @@ class AccessRules:
     """Who may send requests.
 
     Attributes:
-        key: The key that clients must send. None lets everybody in, and is for the loopback interface only.
+        key: The key that clients must send. None lets everybody in; use it on the loopback interface only.
         hosts: Allowed values of the header `Host`. Without a key this keeps out web pages, which can make a browser
-            connect to the loopback under a host name of their own.
+            connect to the loopback interface under their own host name.
         origins: Web pages that may send requests, as in the header `Origin`.
     """
 

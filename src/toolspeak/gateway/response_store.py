@@ -133,7 +133,7 @@ class StoredResponse:
 
 
 class ResponseStore:
-    """A store of answers. It may be used by several threads.
+    """A store of answers. Several threads may use it.
 
     Attributes:
         is_file: Whether answers are in a file, so that the store may have to wait for the disk.
@@ -163,12 +163,12 @@ class ResponseStore:
                 self._database = open_file(path, RESPONSES)
 
     def close(self) -> None:
-        """Close the store. Answers in memory are gone."""
+        """Close the store. Answers in memory are lost."""
         with self._lock:
             self._database.close()
 
     def add(self, owner: str, response: StoredResponse) -> None:
-        """Keep an answer, and drop others for it. One that is larger than all limits is not kept."""
+        """Store an answer, and drop older ones to make room. An answer that is larger than the limits is not stored."""
         body, given = dump_compact(response.body), dump_compact(response.input)
         size = len(body) + len(given)
         if size > min(self.limits.owner_bytes, self.limits.bytes):
@@ -188,11 +188,11 @@ class ResponseStore:
         return self._read(_FIND, owner, response_id)
 
     def find_by_item(self, owner: str, item_id: str) -> StoredResponse | None:
-        """Return the latest answer that holds an item, or whose input does; None if there is none for this owner."""
+        """Return the latest answer that has an item in its output or input; None if there is none for this owner."""
         return self._read(_FIND_BY_ITEM, owner, item_id)
 
     def use(self, owner: str, response_ids: Iterable[str]) -> None:
-        """Note that answers are used, in this order, so that they are dropped later than others."""
+        """Mark answers as used, in this order, so that they are dropped later than others."""
         rows = [(self._clock(), owner, each) for each in response_ids]
         with self._lock, name_errors(self._name), transaction(self._database):
             self._database.executemany("UPDATE ts_responses SET used = ? WHERE owner = ? AND id = ?", rows)

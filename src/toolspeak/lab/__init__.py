@@ -20,8 +20,8 @@ To add …
   turn of a conversation is written: `parse_turns` in `questions.py`; a key of a line: `suites.py`; how values are
   compared: `judge.py`.
 - a chat template: `TEMPLATES` in `files.py`.
-- a record of a spoken call: `tests/reading/spoken/own.jsonl`, then `python scripts/pack_records.py`, which writes
-  `spoken.jsonl.gz`; a kind of record: `KINDS` in `conformance.py`.
+- a record of a spoken call: `tests/reading/spoken/own.jsonl`, then `python scripts/pack_records.py`, which packs
+  it into `packages/toolspeak-trained`; a kind of record: `KINDS` in `conformance.py`.
 - a figure: `Tally` and `build_table` in `summary.py`.
 - another library beside ours: `bench/conformance_readers.py`.
 """

@@ -1,8 +1,9 @@
 """The records of spoken calls: what models write, the tools they had, the calls that were meant; what readers give.
 
-`spoken.jsonl.gz` is packed from the records of the tests by `scripts/pack_records.py`; a test fails if the two differ.
-A record may name its `family` and its `kind`. Where it does not, the family follows from the text, and the kind from
-the calls that were meant and from the word in brackets with which the note of the record begins.
+The records come with the distribution `toolspeak-trained`. `scripts/pack_records.py` packs them from those of the
+tests; a test fails if the two differ. A record may name its `family` and its `kind`. Where it does not, the family
+follows from the text, and the kind from the calls that were meant and from the word in brackets with which the note of
+the record begins.
 
 A reader is asked in a process of its own, so that every run ends, whatever the reader does. One that raises has
 answered. One that takes too long, or ends its process, is started again for the next text. If that happens for
@@ -28,11 +29,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from importlib.resources import files
 from threading import Thread
 from typing import IO, Any, Literal, Self, TypeAlias, cast
 
 from toolspeak.reading.forms import FAMILIES
+from toolspeak.settings.files import find_trained_file
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
@@ -40,7 +41,7 @@ from toolspeak.values.messages import Concat, Ref
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.values.validation import is_valid
 
-PACKED_NAME = "spoken.jsonl.gz"
+PACKED_RECORDS = find_trained_file("spoken.jsonl.gz")
 
 REFERENCES_KIND, DECOYS_KIND, OTHER_KIND = "references", "decoys", "calls"
 
@@ -75,16 +76,16 @@ FAMILY_TOKENS = sorted(
 
 @frozen
 class SpokenRecord:
-    """A text of a model, and the calls that were meant.
+    """A text of a model, and the intended calls.
 
     Attributes:
         id: The name of the record.
         family: The form of its calls: the tokens of a model family, code, plain JSON and so on.
-        kind: What the record tries.
+        kind: What the record tests.
         tools: The definitions of the tools on offer, as JSON data.
         specs: The same tools.
         text: The text.
-        expected: The calls that were meant, as JSON data.
+        expected: The intended calls, as JSON data.
         note: What is odd about the text.
     """
 
@@ -102,10 +103,17 @@ def load_records(lines: Iterable[str] | None = None) -> list[SpokenRecord]:
     """Return records.
 
     Args:
-        lines: A record of JSON on each line; without them, the records that come with the package.
+        lines: A record of JSON on each line; without them, the records of the distribution `toolspeak-trained`.
+
+    Raises `UsageError` if no lines are given and that distribution is not installed.
     """
     if lines is None:
-        packed = (files("toolspeak.lab") / PACKED_NAME).read_bytes()
+        try:
+            packed = PACKED_RECORDS.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"the records of spoken calls are not installed: {error}; they come with: pip install toolspeak-trained"
+            ) from None
         lines = gzip.decompress(packed).decode("utf-8").split("\n")
     return [build_record(json.loads(line)) for line in lines if line.strip()]
 
@@ -149,7 +157,7 @@ def find_kind(note: str, expected: list[dict[str, Any]]) -> str:
 
 
 def has_reference(value: Any) -> bool:
-    """Whether a value of JSON holds a reference to the result of a call."""
+    """Whether a JSON value contains a reference to the result of a call."""
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value)
         return "$call" in items or "$concat" in items or any(map(has_reference, items.values()))
@@ -167,7 +175,7 @@ MAX_FAILURES_IN_A_ROW = 5
 
 
 class ReaderProcess:
-    """A reader in a process of its own.
+    """A reader in a separate process.
 
     Attributes:
         name: A short name for tables.
@@ -185,7 +193,7 @@ class ReaderProcess:
             UsageError: The target has no colon.
         """
         if target != OURS and not all(target.rpartition(":")):
-            raise UsageError(f"{target!r} is no reader: write module:function, file.py:function, or {OURS} for ours")
+            raise UsageError(f"{target!r} is not a reader: write module:function, file.py:function, or {OURS} for ours")
         self.name = target.rpartition(":")[2]
         self.target = target
         self._timeout_s = timeout_s
@@ -206,7 +214,7 @@ class ReaderProcess:
         """Ask the reader for the calls in the text of a record.
 
         Returns:
-            `{"calls": …}` with what it returned, or `{"error": …}` with what went wrong.
+            `{"calls": …}` with its result, or `{"error": …}` with what went wrong.
         """
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
             return {"error": f"not asked: it did not answer for {MAX_FAILURES_IN_A_ROW} texts in a row"}
@@ -299,8 +307,8 @@ class RecordResult:
     Attributes:
         record: The record.
         judgement: Whether it is right.
-        got: The calls that the reader gave, as it gave them.
-        error: What went wrong, if the reader gave no calls.
+        got: The calls that the reader returned, unchanged.
+        error: What went wrong, if the reader returned no calls.
     """
 
     record: SpokenRecord
@@ -383,7 +391,7 @@ Grouping = Callable[[SpokenRecord], str]
 
 @frozen
 class ReaderReport:
-    """What one reader made of the records.
+    """The results of one reader.
 
     Attributes:
         name: The short name of the reader.
@@ -401,7 +409,7 @@ class ReaderReport:
 
 
 def check_reader(reader: ReaderProcess, records: Sequence[SpokenRecord]) -> ReaderReport:
-    """Ask a reader for the calls of every record, and judge what it gives.
+    """Ask a reader for the calls of every record, and judge its answers.
 
     Raises:
         UsageError: The reader cannot be loaded.
@@ -431,7 +439,7 @@ def build_table(reports: Sequence[ReaderReport], title: str, group_of: Grouping)
 
 
 def encode_report(report: ReaderReport) -> dict[str, Any]:
-    """Return the counts of a reader, and each record that it did not read right, as JSON data."""
+    """Return the counts of a reader, and each record that it got wrong, as JSON data."""
 
     def encode(group_of: Grouping, group: str | None) -> dict[str, int]:
         counts = report.count(group_of, group)
@@ -449,7 +457,7 @@ def encode_report(report: ReaderReport) -> dict[str, Any]:
 
 
 def encode_failure(result: RecordResult) -> dict[str, Any]:
-    """Return a record that was not read right, with what was expected and what the reader gave, as JSON data."""
+    """Return a record that a reader got wrong, with the expected and the returned calls, as JSON data."""
     record = result.record
     return {
         "id": record.id,

@@ -424,7 +424,7 @@ class ToolServer:
     """Tools as an MCP server.
 
     `serve_stdio(server)` serves it over standard input and output. The server is also an ASGI app, for stateless HTTP:
-    it may be a route of any Starlette app. It checks neither keys nor origins there; that is for the app.
+    it can be a route of any Starlette app. There it checks neither keys nor origins; the app must.
 
     Attributes:
         toolbox: The tools that are served.

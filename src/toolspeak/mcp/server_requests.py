@@ -26,13 +26,13 @@ REFUSED = -1  # the code of the protocol for a question that the user does not w
 
 @frozen
 class SamplingRequest:
-    """A question of an MCP server to a model.
+    """A request of an MCP server for a model's answer.
 
     Attributes:
         server: The name of the server.
-        messages: The conversation. The server wrote it: its texts are foreign.
-        system: The system prompt that the server wishes; empty if it wishes none.
-        max_tokens: How long the answer may be.
+        messages: The conversation. The server wrote it, so its texts are untrusted.
+        system: The system prompt that the server asks for; empty if none.
+        max_tokens: The maximum length of the answer.
     """
 
     server: str
@@ -48,8 +48,8 @@ class ElicitationRequest:
     Attributes:
         server: The name of the server.
         text: The question.
-        schema: The JSON schema of the answer, an object; empty if the user is to open an address.
-        url: The address that the user is to open, in a browser of the user's own; empty if a form is to be filled in.
+        schema: The JSON schema of the answer, an object; empty if the user should open an address.
+        url: The address that the user should open in a browser; empty if the user should fill in a form.
     """
 
     server: str

@@ -233,8 +233,8 @@ class ServerTools:
     """The tools of one or several MCP servers. The servers start when the tools are first needed.
 
     Give it to an agent (`tools=[…]`), which starts the servers with its first run, or iterate over it, which starts
-    them at once. They end when this object and all tools from it are gone, with the program, or where `with` or
-    `async with` ends.
+    them at once. They stop when nothing refers to this object and its tools any more, when the program ends, or at the
+    end of a `with` or `async with` block.
     """
 
     def __init__(self, configs: Sequence[ServerConfig], check: DefinitionsCheck = accept_all) -> None:
@@ -249,7 +249,7 @@ class ServerTools:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """The servers that did not start, and need not."""
+        """The servers that did not start and are not required."""
         return [server.skipped for server in self._servers if server.skipped is not None]
 
     @property
@@ -270,7 +270,7 @@ class ServerTools:
 
         Raises:
             ServerFailed: A server did not start.
-            ToolsChanged: A server describes its tools in another way than when they were first used.
+            ToolsChanged: A server has changed the descriptions of its tools.
         """
         return join_tools(Toolbox(), [self])
 
@@ -280,7 +280,7 @@ class ServerTools:
         return await asyncio.to_thread(self.load)  # cleaning what a server says takes a while
 
     def start(self) -> "Sequence[ListedTool]":
-        """Start the servers, if that was not done, and return what they list."""
+        """Start the servers, if that was not done, and return their lists."""
         if self._listed is None:
             for server in self._servers:
                 server.start()  # all at the same time
@@ -308,7 +308,7 @@ class ServerTools:
         return iter(self.load())
 
     def close(self) -> None:
-        """End the servers, and wait until they have ended. A call of one of the tools starts its server again."""
+        """Stop the servers, and wait until they have stopped. A call of one of the tools starts its server again."""
         for server in self._servers:
             server.close(wait=False)
         for server in self._servers:

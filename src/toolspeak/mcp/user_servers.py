@@ -129,10 +129,10 @@ def tools(
     on_sampling: SamplingCallback | None = None,
     on_elicitation: ElicitationCallback | None = None,
 ) -> ServerTools:
-    """Return the tools of MCP servers, for `Agent(tools=[…])` and wherever else tools are given.
+    """Return the tools of MCP servers, for `Agent(tools=[…])` and other places that take tools.
 
-    The servers start when the tools are first needed, and end with the last one that has the tools, with the program,
-    or where `with mcp.tools(…) as tools:` or `async with` ends.
+    The servers start when the tools are first needed. They stop when nothing uses the tools any more, when the program
+    ends, or at the end of a `with mcp.tools(…) as tools:` or `async with` block.
 
     Args:
         servers: Command lines (`"npx some-server"`, or a list of words), addresses (`"https://host/mcp"`), or
@@ -141,30 +141,30 @@ def tools(
         env: Further environment variables of a server that is started.
         cwd: The folder in which a server is started.
         headers: Headers of all requests to an address, such as `{"Authorization": "Bearer ${TOKEN}"}`.
-        approve: Ask somebody before calls run: True before each one, `"writes"` unless its tool is known to only read
-            (see `trust_hints`), a list of names before those of these tools, or a function as in `tool(approve=…)`.
-            It takes the place of what an `mcp.json` says; if neither says anything, nobody is asked. A file with
-            `autoApprove` or `alwaysAllow` says `"writes"` of the other tools.
-        trust_hints: Believe the server when it says that a tool only reads, or may be repeated. Otherwise each call is
-            one that must not be repeated.
-        result: Whose words the results are, as for `tool(result=…)`. It takes the place of what an `mcp.json` says. By
-            default those of a tool with the hint `openWorldHint` are foreign. One without is own if hints are trusted.
-        pinned: Stop if a server describes its tools in another way than when they were first used.
-        instructions: Show the model what a server says of itself, in the system prompt.
-        resources: Give the model tools with which it lists and reads the resources of a server.
-        prompts: Give the model tools with which it lists and gets the prompts of a server.
+        approve: Which calls need approval: True for all, `"writes"` for tools that are not known to be read-only (see
+            `trust_hints`), a list of names for these tools, or a function as in `tool(approve=…)`. It overrides the
+            `mcp.json`; without either, no call needs approval. `autoApprove` or `alwaysAllow` in a file means
+            `"writes"` for the other tools.
+        trust_hints: Trust the server's hints that a tool is read-only or idempotent. Otherwise each call counts as one
+            that must not be repeated.
+        result: Who wrote the results, as for `tool(result=…)`. It overrides the `mcp.json`. By default the results of a
+            tool with the hint `openWorldHint` are foreign, and those of other tools are own if hints are trusted.
+        pinned: Stop if a server has changed the descriptions of its tools since they were first used.
+        instructions: Show the model the server's `instructions`, in the system prompt.
+        resources: Give the model tools to list and read the resources of a server.
+        prompts: Give the model tools to list and get the prompts of a server.
         required: Raise `ServerFailed` if a server does not start. Otherwise its tools are left out, with a warning.
         start_timeout: Seconds that a server has to start and to list its tools.
         call_timeout: Seconds after which a call is given up, instead of the agent's `tool_timeout`.
-        on_progress: Called with the name of the tool, how far a call is, how far it will get if that is known, and a
-            text, whenever a server reports it.
+        on_progress: Called when a server reports progress, with the name of the tool, the amount done, the total if it
+            is known, and a text.
         on_sampling: Called with a `SamplingRequest` when a server asks for the answer of a model. It returns the
             answer, or None to refuse. Without it, servers are told that they cannot ask.
         on_elicitation: Called with an `ElicitationRequest` when a server asks the user something. It returns the answer
             as a dict that fits the schema, or None to decline. Without it, servers are told that they cannot ask.
 
     Raises:
-        UsageError: A server cannot be looked up, or `name` is given for several.
+        UsageError: A server cannot be found, or `name` is given for several.
     """
     configs = [config for each in servers for config in _read_server(each)]
     if not configs:
@@ -228,7 +228,7 @@ def prompt(
 ) -> tuple[Message, ...]:
     """Get a prompt of an MCP server, as messages: `agent.run(messages=mcp.prompt(servers, "review", {"file": "x"}))`.
 
-    What the server wrote has the origin of an attachment: a call that stands in it is not run.
+    The server's text has the origin of an attachment: a call in it is not run.
 
     Args:
         servers: What `mcp.tools` returned. The server is started if it does not run.

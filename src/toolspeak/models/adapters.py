@@ -28,7 +28,7 @@ class Adapter:
 
     Attributes:
         path: The GGUF file.
-        sha256: The hash that the file must have; None for a file of the user, which may have any.
+        sha256: The hash that the file must have; None for a file of the user.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Adapter:
 
     @property
     def name(self) -> str:
-        """Its name in what commands print."""
+        """Its name in the output of commands."""
         return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
 
 
@@ -86,7 +86,7 @@ def check_adapter(adapter: Adapter) -> None:
     if digest != adapter.sha256:
         raise UsageError(
             f"the adapter {adapter.path} is not the file that was published: its SHA-256 is {digest}, not "
-            f'{adapter.sha256}; install toolspeak anew, or go without it: --adapter none, or local.adapter = "none"'
+            f'{adapter.sha256}; install toolspeak again, or go without it: --adapter none, or local.adapter = "none"'
         )
     if magic != b"GGUF":
-        raise UsageError(f"the adapter {adapter.path} is not a GGUF file, the one format that llama.cpp reads")
+        raise UsageError(f"the adapter {adapter.path} is not a GGUF file, the only format that llama.cpp reads")

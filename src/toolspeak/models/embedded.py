@@ -59,14 +59,14 @@ class _WatchedResponse:
 class EmbeddedModel:
     """A model from a GGUF file, in a child process that is started with the first request.
 
-    With `warm`, the process is one that all programs of the user share, and it goes on after this program ends. The
-    temperature is 0 unless the request has another. An adapter is used for requests that show tools, and for no others.
+    With `warm`, all programs of the user share the process, and it continues after this program ends. The temperature
+    is 0 unless the request sets it. An adapter is used only for requests with tools.
 
     Attributes:
         weights: The GGUF file.
         adapter: The adapter for the weights; None for none.
-        on_prompt_read: A function that is called while a streamed request is read, with the tokens that have been read
-            so far and with all of them; None for none.
+        on_prompt_read: A function that is called while a streamed request is read, with the number of tokens read so
+            far and their total; None for none.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class EmbeddedModel:
         return self._choice
 
     async def choose_dialect(self) -> DialectChoice:
-        """Return the dialect, and why it was chosen. Nothing is asked: that would load the weights."""
+        """Return the dialect, and why it was chosen. The model is not asked, since that would load the weights."""
         return self._choice
 
     @property
@@ -142,11 +142,11 @@ class EmbeddedModel:
         return self._server
 
     def cost(self, usage: Usage) -> float:
-        """Return 0: what runs on this machine has no price."""
+        """Return 0: a model on this machine has no price."""
         return 0.0
 
     async def find_endpoint(self) -> Endpoint:
-        """Return the endpoint of the process, which is started unless it runs."""
+        """Return the endpoint of the process, after starting it if necessary."""
         server = self._server if self.is_ready and self._server else await asyncio.to_thread(self.load)
         return make_endpoint(server.base_url, server.key)
 

@@ -24,16 +24,16 @@ MIN_KEY_CHARS = 6
 
 @frozen
 class RetryPolicy:
-    """How long to wait for an endpoint, and how often to try again. All times are in seconds.
+    """Timeouts and retries of requests to an endpoint. All times are in seconds.
 
     Attributes:
         connect_timeout: Time to establish a connection.
-        read_timeout: Time without a byte after which the connection counts as dead. A local model may need long for the
-            first byte, because it reads the whole prompt before.
+        read_timeout: Time without a byte after which the connection counts as dead. A local model may take long to send
+            the first byte, because it reads the whole prompt first.
         total_timeout: Time for one answer, with all attempts; None for no limit.
-        attempts: How often a request is sent, as long as nothing of an answer has arrived.
+        attempts: How often a request is sent, as long as no part of an answer has arrived.
         first_wait: Time before the second attempt, on average a quarter less. Each further wait is twice as long.
-        max_wait: The longest wait between two attempts, also if the endpoint asks for more.
+        max_wait: The longest wait between two attempts, even if the endpoint asks for more.
     """
 
     connect_timeout: float = 10.0
@@ -50,7 +50,7 @@ KEY_HEADERS = {"authorization", "x-api-key", "x-goog-api-key"}
 
 @frozen
 class Endpoint:
-    """The address of a model, and how requests to it are made.
+    """The address of a model, and how to send requests to it.
 
     Attributes:
         name: Its name in errors.
@@ -60,17 +60,17 @@ class Endpoint:
         key_variable: The environment variable that was searched for a key, for error messages.
         needs_key: Whether it refuses every request without a key, so that none is sent.
         headers: Headers to send with each request, besides the key.
-        quirks: What it supports of the API.
-        rules: How it needs schemas changed.
-        reads_control_tokens: Whether its server reads control tokens in the text of messages as such, so that they must
-            be broken before.
-        retry: How long to wait, and how often to try again.
+        quirks: Which parts of the API it supports.
+        rules: How schemas must be changed for it.
+        reads_control_tokens: Whether its server interprets control tokens in the text of messages, so that they must be
+            broken up first.
+        retry: Timeouts and retries.
         vendor: The owner of `extra` data: data of other vendors is not sent to it. By default the vendor of the API.
         leaks_calls: Whether a call may be left in the text of an answer, so that the native dialect reads the text.
-        ability_apis: The APIs in which the server may list what a model can do.
-        cuts_silently: Whether the server may drop the beginning of a conversation that is too long, without an error.
-            Then it is asked for its context before the first run, and longer conversations are compacted.
-        extra: Fields to send with each request that has no value of its own for them in `Sampling.extra`.
+        ability_apis: The APIs in which the server may list the abilities of a model.
+        cuts_silently: Whether the server may silently drop the beginning of a conversation that is too long. Then it is
+            asked for its context before the first run, and longer conversations are compacted.
+        extra: Fields to send with each request; `Sampling.extra` overrides them.
         origin: Where the address was found, in words for the user.
     """
 
@@ -111,11 +111,11 @@ class Endpoint:
 
     @property
     def root_url(self) -> str:
-        """The address without the `/v1` at its end, behind which servers have APIs of their own."""
+        """The address without the `/v1` at its end, where servers have their own APIs."""
         return self.base_url.removesuffix("/v1")
 
     def redact(self, text: str) -> str:
-        """Return a text of the endpoint without the key in it: some servers repeat the key that they refuse."""
+        """Remove the key from a text of the endpoint: some servers repeat the key that they refuse."""
         values = [self.key or "", *self.headers.values()]
         words = {word for value in values for word in (value, *value.split()) if len(word) >= MIN_KEY_CHARS}
         for secret in sorted(words, key=len, reverse=True):

@@ -30,7 +30,7 @@ class HttpModel:
     Attributes:
         endpoint: The endpoint.
         model: The model's name there.
-        own_cost: The function that says what tokens cost, if the model was given one.
+        own_cost: The function that returns the cost of tokens, if the model was given one.
         skipped: The number of events in all streams so far that were not JSON objects, and so were skipped.
     """
 
@@ -89,7 +89,7 @@ class HttpModel:
 
     @property
     def own_dialect_choice(self) -> DialectChoice:
-        """The dialect that the model was made with, whatever its server says."""
+        """The dialect that the model was created with, regardless of its server."""
         return self._choice
 
     async def choose_dialect(self) -> DialectChoice:
@@ -120,11 +120,11 @@ class HttpModel:
 
     @property
     def asks_context(self) -> bool:
-        """Whether the server should be asked for its context before a run, because it may cut without notice."""
+        """Whether to ask the server for its context before a run, because it may truncate silently."""
         return self.endpoint.cuts_silently and self._context is None
 
     async def ask_context(self) -> int | None:
-        """Return the tokens of a request and its answer, after asking the server once; None if it does not say."""
+        """Return the tokens of a request and its answer, after asking the server once; None if that is not known."""
         if self._context is None:
             await ask_abilities(self.endpoint, self.model)
         return self.context_tokens
@@ -134,7 +134,7 @@ class HttpModel:
         return self.endpoint.leaks_calls
 
     def cost(self, usage: Usage) -> float | None:
-        """Return what these tokens cost, in US dollars; None if the price is unknown."""
+        """Return the cost of these tokens in US dollars; None if the price is unknown."""
         if self.own_cost is not None:
             return self.own_cost(usage)
         from toolspeak.models.prices import find_cost
@@ -142,7 +142,7 @@ class HttpModel:
         return find_cost(self.endpoint, self.model, usage)
 
     def explain_unsupported(self, media: Media) -> str | None:
-        """Return why the model cannot take an attachment, as the rest of a sentence; None if nothing is known of it."""
+        """Return why the model cannot take an attachment, as the rest of a sentence; None if that is not known."""
         return (explain_text_only(media) if is_text_only(self.model) else None) or self._wire.explain_unsupported(media)
 
     def __repr__(self) -> str:

@@ -42,6 +42,9 @@ SLOTS = 1
 STARTUP_TIMEOUT_SECONDS = 600.0
 """Time to load weights: a large file on a slow disk takes minutes."""
 
+READ_LOG_SECONDS = 5.0
+"""How long to wait for the end of the log of a process that has ended. A process that it started may hold it open."""
+
 
 def choose_threads(cores: int) -> int:
     """Return one thread for each core. With more than two cores, one is left to other programs."""
@@ -151,7 +154,7 @@ class Child:
         """Return how it ended, with the last lines of its log."""
         code = self._process.poll()
         if code is not None:
-            self._readers[0].join(1.0)
+            self._readers[0].join(READ_LOG_SECONDS)
         if code is None:
             ended = "did not start"
         else:
@@ -329,7 +332,7 @@ def _check_weights(weights: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot read {weights}: {error.strerror}") from None
     if magic != b"GGUF":
-        raise UsageError(f"{weights} is not a GGUF file, the one format that llama.cpp reads")
+        raise UsageError(f"{weights} is not a GGUF file, the only format that llama.cpp reads")
     return weights.expanduser().resolve()
 
 

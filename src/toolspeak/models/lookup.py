@@ -49,7 +49,7 @@ def resolve_model(
     Args:
         name: The name, in one of the forms of `Agent`.
         environ: The environment with addresses and keys; by default the program's.
-        retry: How long to wait for the endpoint, and how often to try again.
+        retry: Timeouts and retries.
         other_endpoints: Further names of endpoints that an error may suggest.
 
     Examples:
@@ -65,7 +65,7 @@ def resolve_model(
     if where in SERVERS and model:
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
-        raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
+        raise UsageError(f"{name!r} names an endpoint but no model; write {where}:NAME")
     known = (*SERVERS, *other_endpoints)
     family = next((each for each in FAMILY_ENDPOINTS if where.lower().startswith(each)), None)
     if not colon and family is not None:
@@ -78,7 +78,7 @@ def resolve_model(
         cure = f"did you mean {similar}:{model or 'NAME'}?"
     else:
         cure = f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
-    raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
+    raise UsageError(f"{name!r} has no known endpoint; {cure}")
 
 
 def connect(
@@ -96,30 +96,30 @@ def connect(
     """Return a model behind an endpoint of your choice. No request is sent.
 
     Args:
-        name: The name, in one of the forms of `Agent`. With `at` it may be the model's own name alone;
-            `anthropic:NAME` also says which API the address has, and which key it is sent.
+        name: The name, in one of the forms of `Agent`. With `at` it may be just the model's own name;
+            `anthropic:NAME` also sets the API of the address, and the key to send.
         at: An address that ends in `/v1`, or an `openai` or `anthropic` client whose address, key and headers are used.
         api: The API of the endpoint, if it differs from the one that the name or the address implies.
         key: The API key, instead of the one in the environment.
         headers: Headers to send with each request.
         dialect: The dialect to use for `"auto"`.
-        retry: How long to wait for the endpoint, and how often to try again.
-        extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama. Those in
-            `Sampling.extra` win over them.
-        cost: Returns what the tokens of a `Usage` cost, in US dollars, instead of the price list.
+        retry: Timeouts and retries.
+        extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama.
+            `Sampling.extra` overrides them.
+        cost: A function that returns the cost of a `Usage` in US dollars, instead of the price list.
 
     Examples:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
         HttpModel('127.0.0.1:9000:gemma3', 'http://127.0.0.1:9000/v1')
     """
     if not isinstance(cast("object", name), str):
-        raise UsageError(f"the name of a model is a text, not {type(name).__name__}")
+        raise UsageError(f"a model name must be a string, not {type(name).__name__}")
     if key is not None and not isinstance(cast("object", key), str):
-        raise UsageError(f"key is a text, not {type(key).__name__}")  # its value is not shown
+        raise UsageError(f"key must be a string, not {type(key).__name__}")  # its value is not shown
     if headers is not None:
         _check_headers(headers)
     if cost is not None and not callable(cast("object", cost)):
-        raise UsageError(f"cost is a function that is called with the Usage of a message, not {type(cost).__name__}")
+        raise UsageError(f"cost must be a function that takes a Usage, not {type(cost).__name__}")
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
@@ -141,11 +141,11 @@ def connect(
 
 def _check_headers(headers: object) -> None:
     if not isinstance(headers, Mapping):
-        raise UsageError(f"headers is a dict of texts, not {type(headers).__name__}")
+        raise UsageError(f"headers must be a dict of strings, not {type(headers).__name__}")
     for name, value in cast("Mapping[object, object]", headers).items():
         if not isinstance(name, str) or not isinstance(value, str):  # the value may be a secret, and is not shown
             raise UsageError(
-                f"headers: the header {name!r} is of type {type(value).__name__}; names and values are texts"
+                f"headers: the header {name!r} is of type {type(value).__name__}; names and values must be strings"
             )
 
 
@@ -235,13 +235,13 @@ def _split_address(address: str, given: str) -> SplitResult:
     else:
         if parts.username or parts.password or parts.query:  # which errors would show
             raise UsageError(
-                "the address holds a password or a query; give the key with connect(…, key=…) or in the environment"
+                "the address contains a password or a query; give the key with connect(…, key=…) or in the environment"
             )
         if is_valid:
             ending = next((each for each in REQUEST_PATHS if parts.path.rstrip("/").endswith(each)), None)
             if ending is not None:
                 raise UsageError(
-                    f"the address ends in {ending}, which each request adds by itself; leave it out: https://HOST/v1"
+                    f"the address ends in {ending}, which toolspeak adds to each request; leave it out: https://HOST/v1"
                 )
             return parts
     raise UsageError(f"{given!r} is not an address; write https://HOST/v1")
@@ -291,7 +291,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
     if library == "anthropic" and not address.endswith("/v1"):
         address += "/v1"
     if "@" in urlsplit(address).netloc:  # which errors would show
-        raise UsageError("the address of the client holds a user or a password; give the key with key=…")
+        raise UsageError("the address of the client contains a user or a password; give the key with key=…")
     if getattr(client, "default_query", None):
         raise UsageError("the client adds a query to its addresses, which is not supported; give the address with at=…")
     # The user's own headers, the organisation, and the key.
@@ -303,7 +303,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
     if key:
         headers = {name: value for name, value in headers.items() if name not in KEY_HEADERS}
     elif not headers.keys() & KEY_HEADERS:
-        raise UsageError("the client does not hold its key itself; give the key with key=…")
+        raise UsageError("the client has no key of its own; give the key with key=…")
     offered = {"ollama": "openai"}  # Ollama has OpenAI's API as well, at the address of its profile
     server = next(
         (each for each in SERVERS.values() if (each.base_url, offered.get(each.api, each.api)) == (address, library)),
@@ -330,8 +330,8 @@ def _library(client: Any) -> ApiName:
         if library in ("openai", "anthropic"):
             if module not in ("", "_client"):
                 raise UsageError(
-                    f"{each.__name__} reaches its cloud in a way of its own; give an address that serves the API "
+                    f"{each.__name__} uses a protocol of its own; give an address that serves the API "
                     f"of {library} unchanged, with at=… and key=…"
                 )
             return library
-    raise UsageError(f"at={type(client).__name__} is no address and no openai or anthropic client")
+    raise UsageError(f"at={type(client).__name__}: give an address (https://HOST/v1), or an openai or anthropic client")

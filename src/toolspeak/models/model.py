@@ -40,15 +40,15 @@ class SentMessages:
 
 @frozen
 class Sampling:
-    """How the tokens of an answer are chosen. A setting that is None is left to the endpoint.
+    """How the tokens of an answer are sampled. An option that is None is left to the endpoint.
 
     Attributes:
         max_tokens: The most tokens of an answer.
-        temperature: 0 gives the likeliest answer each time.
+        temperature: The randomness; 0 always chooses the likeliest token.
         top_p: The share of probability, from the likeliest token down, that tokens are sampled from.
         seed: Makes an answer repeatable, where the endpoint supports it.
         stop: Texts that end an answer.
-        extra: Further fields of the request body, which only this endpoint knows.
+        extra: Further fields of the request body, specific to this endpoint.
     """
 
     max_tokens: int | None = None
@@ -61,13 +61,13 @@ class Sampling:
 
 @frozen
 class Request:
-    """One question to a model.
+    """A request to a model.
 
     Attributes:
         shown: The conversation and the tools, as the dialect shows them.
         dialect: The dialect in which the answer is expected.
-        stream: Whether the answer is streamed while it is generated; a whole answer costs less to read.
-        sampling: How the tokens of the answer are chosen.
+        stream: Whether the answer is streamed; a whole answer takes less work to parse.
+        sampling: How the tokens of the answer are sampled.
         sent: The messages of the last request of the same run, as they were sent. None if there is no other request.
     """
 
@@ -80,20 +80,17 @@ class Request:
 
 @runtime_checkable
 class Model(Protocol):
-    """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one.
+    """A model. `HttpModel` and `EmbeddedModel` are two; any class with these members is one.
 
-    A model may also have an attribute `leaks_calls`. If it is False, the text of its answers is not searched for calls
-    in the native dialect. Without the attribute the text is searched, since any server may be behind the model.
+    A model may have further members:
 
-    And it may have a method `explain_unsupported(media)`, which is called with each attachment before a run. If the
-    model cannot take the attachment, it returns the rest of a sentence that begins with the model's name, such as
-    "takes no images"; otherwise None.
-
-    And it may have an attribute `context_tokens`: the most tokens that a request and its answer may have together. A
-    longer conversation is compacted, as with `Limits(context=…)`.
-
-    And it may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is
-    unknown.
+    - `leaks_calls`: If it is False, the text of answers is not searched for calls in the native dialect. Without it,
+      the text is searched, since any server may be behind the model.
+    - `explain_unsupported(media)`: Called with each attachment before a run. If the model cannot take the attachment,
+      it returns the rest of a sentence that begins with the model's name, such as "takes no images"; otherwise None.
+    - `context_tokens`: The most tokens that a request and its answer may have together. A longer conversation is
+      compacted, as with `Limits(context=…)`.
+    - `cost(usage)`: Returns the cost of these tokens in US dollars, or None if the price is unknown.
     """
 
     @property
@@ -171,13 +168,13 @@ async def ask_model_context(model: Model) -> None:
 
 @frozen
 class DialectChoice:
-    """The dialect in which a model is asked, and why it was chosen.
+    """The dialect of a model, and why it was chosen.
 
     Attributes:
         name: The name of the dialect.
         reason: Why it was chosen, in words for the user.
-        is_guess: Whether nothing is known of the model, so that the dialect is only the default. A server that lists
-            what its models can do is asked then.
+        is_guess: Whether nothing is known about the model, so that the dialect is only the default. Then a server that
+            lists the abilities of its models is asked.
     """
 
     name: str

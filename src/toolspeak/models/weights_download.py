@@ -92,7 +92,7 @@ def pull(
         create_folder(folder)
         if (reason := find_foreign_way(folder) or find_foreign_hand(folder.stat())) is not None:
             raise UsageError(
-                f"weights are not kept in {folder}, where another user could change them: {reason}. Change that, or "
+                f"weights cannot be kept in {folder}, where another user could change them: {reason}. Change that, or "
                 "choose another folder with TOOLSPEAK_CACHE_FOLDER"
             )
         partial = folder / f"{weights.filename}.partial"

@@ -347,7 +347,7 @@ def _check_start(path: Path) -> None:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except UsageError as error:
-        raise UsageError(f"{path} is no record of a run, as toolspeak run --record writes it: {error}") from None
+        raise UsageError(f"{path} is not a record of a run, as toolspeak run --record writes it: {error}") from None
 
 
 def _read_or_none(line: bytes) -> PageFact | None:

@@ -291,7 +291,7 @@ class GatewayExchanges:
         try:
             return json.loads(body)
         except ValueError:
-            raise UsageError("what answered is no gateway of toolspeak") from None
+            raise UsageError("the server at this address is not a toolspeak gateway") from None
 
 
 def _describe_exchange(summary: dict[str, Any]) -> RunEntry:

@@ -28,13 +28,13 @@ from toolspeak.values.validation import is_valid
 
 @frozen
 class MessageContent:
-    """What a message contains once it has been read.
+    """The content of a parsed message.
 
     Attributes:
         text: The prose of the message, without its calls and its reasoning.
         thinking: The reasoning.
         calls: The calls that can run, in the order of the message.
-        malformed: What was meant as a call and cannot run, in the order of the message.
+        malformed: Attempted calls that cannot run, in the order of the message.
     """
 
     text: str = ""

@@ -21,12 +21,12 @@ MAX_PROBLEMS = 8
 
 @frozen
 class Explanation:
-    """How a message was read.
+    """How a message was parsed.
 
     Attributes:
         text: The message.
         spans: The parts of the message. They follow each other without gaps, from its beginning to its end.
-        content: What the message contains, as `read` gives it.
+        content: The content of the message, as `read` returns it.
     """
 
     text: str
@@ -37,13 +37,13 @@ class Explanation:
 def explain(
     text: str, specs: Sequence[ToolSpec], *, strict: bool = False, finish: FinishReason = "stop"
 ) -> Explanation:
-    r"""Read a whole message as the text dialects do, and say what each part of it was read as, and why.
+    r"""Parse a whole message as the text dialects do, and explain what each part of it was parsed as, and why.
 
     Args:
         text: The text of the message.
         specs: The tools on offer.
         strict: Refuse calls that had to be repaired.
-        finish: How the message ended. A call that the end cuts off is completed only if the message ended well.
+        finish: How the message ended. A call that is cut off at the end is completed only if the message ended well.
 
     Examples:
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})

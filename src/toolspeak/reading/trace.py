@@ -57,7 +57,7 @@ class RepairPlace:
 
     Attributes:
         repair: The tier of the repair.
-        at: The offset at which the reader noticed that it was needed; None where the repair has no single place.
+        at: The offset at which the parser noticed that it was needed; None if the repair has no single place.
     """
 
     repair: Repair
@@ -71,7 +71,7 @@ class Refusal:
     Attributes:
         name: The tool, or the name that was written; None if there was no name.
         reason: What is wrong.
-        hint: What to write instead; "" if there is nothing to say.
+        hint: What to write instead; "" if there is no hint.
     """
 
     name: str | None
@@ -81,21 +81,21 @@ class Refusal:
 
 @frozen
 class MessageSpan:
-    """A part of a message, and what it was read as. The spans of a message follow each other without gaps.
+    """A part of a message, and what it was parsed as. The spans of a message follow each other without gaps.
 
     Attributes:
         start: The offset of its first character.
         end: The offset after its last character.
         kind: What the part is.
-        rule: The rule that found the call; None where there is none.
-        detail: What the rule went by: the token, the label of the fence, the name of the tag; "" if nothing.
-        family: The model family of the token; "" if the rule is about no token.
-        calls: The calls that were read here and can run.
-        refusals: The calls that were read here and will not run.
+        rule: The rule that found the call; None if there is no call.
+        detail: What the rule matched: the token, the label of the fence, the name of the tag; "" if nothing.
+        family: The model family of the token; "" if the rule matched no token.
+        calls: The calls that were found here and can run.
+        refusals: The calls that were found here and will not run.
         repairs: What was repaired in the calls, with its places.
-        unknown_tools: Names that stand here like those of tools and are none.
-        near_tools: Tools whose names are like those of `unknown_tools`.
-        problems: Arguments of the calls that their tools do not take, each on a line as a model is told.
+        unknown_tools: Names that look like calls of tools that do not exist.
+        near_tools: Tools with names similar to `unknown_tools`.
+        problems: Arguments that the tools do not accept, one line each, as a model is told.
     """
 
     start: int

@@ -84,11 +84,11 @@ class AgentChanges(AgentOptions[Deps], total=False):
 
 
 class Agent(BaseAgent[T_co, Deps]):
-    """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs,
-    and the runs of an `Agent[Answer, Shop]` take a `Shop` as their deps.
+    """A model that can call your functions. The runs of an `Agent[Answer]` have an `Answer` as output,
+    and those of an `Agent[Answer, Shop]` take a `Shop` as deps.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
-    outcome of a run, `stream` and `astream` its events and then the same outcome.
+    outcome of a run; `stream` and `astream` yield its events, and then have the same outcome.
 
     Attributes:
         model: The model that is asked first; `models` are all models, in the order in which they are asked.
@@ -182,43 +182,43 @@ class Agent(BaseAgent[T_co, Deps]):
 
         Args:
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
-                if left out. Of several, the next one is asked when one is down, cuts its answer or limits its rate.
+                if left out. In a list, the next one is asked when one is down, breaks off or is rate-limited.
             tools: Functions, tools, a module, package, file or folder to discover them in, or MCP servers, such as
                 `"mcp:npx some-server"`, `"mcp:https://host/mcp"`, `"mcp.json"` or `mcp.tools(…)`.
-            output: The type that the answers of the agent have: a pydantic model, a dataclass, or another type that
-                pydantic validates. `run(output=…)` asks for another type.
-            dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, a dialect of your
-                own, or `"auto"` for the best one known for the model.
-            system: The system prompt, or a function of the `Context` that returns it and is called when a run begins.
-                A text is used if the conversation has no system prompt yet; what a function returns replaces it.
+            output: The type of the agent's answers: a pydantic model, a dataclass, or another type that pydantic
+                validates. `run(output=…)` sets another type for one run.
+            dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, your own dialect, or
+                `"auto"` for the best one known for the model.
+            system: The system prompt, or a function of the `Context` that returns it and is called when a run starts.
+                A string is used if the conversation has no system prompt yet; the result of a function replaces it.
             choose_tools: Chooses the tools of each run: a function of the `Context` and of the agent's tools that
-                returns the tools to offer. It is called when a run begins, and again when the run is resumed.
+                returns the tools to offer. It is called when a run starts, and again when the run is resumed.
             tool_choice: `"auto"`, `"none"`, `"required"`, the name of a tool, or names that must all be called.
             parallel_tool_calls: Whether the model may make several calls in one message.
-            limits: Where a run stops by itself.
-            sampling: The temperature, the most tokens of an answer, and the like.
-            approve: Called with each call of a tool that needs an approval, and with each call that is quoted from a
-                result (`CallQuoted`). Without it, the run pauses at a call that needs an approval, and refuses a quoted
+            limits: The limits of a run.
+            sampling: Temperature, maximum tokens and other sampling options.
+            approve: A function that decides about calls that need approval, and about calls that are quoted from a
+                result (`CallQuoted`). Without it, the run pauses at a call that needs approval, and refuses a quoted
                 call.
-            summarize: Returns the summary of messages that are dropped from a conversation, since it is longer than
+            summarize: A function that summarizes the messages that are dropped from a conversation longer than
                 `Limits.context`. Without it, the model writes the summary.
-            deps: What tools get in their `Context`.
+            deps: An object for tools, in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
-            on_tool_error: What an exception in a tool does, other than a `ToolError`: `"tell"` tells the model, and the
-                run continues; `"raise"` ends the run with it. By default the model object decides: a `ScriptedModel`
-                raises, all others tell.
-            tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
-                many for it, the model is shown those that the prompt may be about, and finds the others.
-            escalate: When the next of several models is asked for a message though the first one works: `"loop"` (it
-                repeats itself), `"malformed"` (its calls cannot be run), `"missing"` (a call that must be made is
-                missing), or several of them: `"loop,malformed,missing"`. The message after that is the first one's.
-            code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
-            tracer: A tracer or tracer provider of OpenTelemetry, which gets spans of each run, or `Tracing(…)`.
+            on_tool_error: What happens after an exception in a tool, other than a `ToolError`: `"tell"` tells the
+                model, and the run continues; `"raise"` ends the run with it. By default the model object decides: a
+                `ScriptedModel` raises, all others tell.
+            tool_budget: The most tokens that tools may take in a request. Descriptions are shortened to fit; if that is
+                not enough, the model is shown the tools that the prompt may be about, and can search for the others.
+            escalate: When the next of several models is asked for a message although the first one answers: `"loop"`
+                (it repeats itself), `"malformed"` (its calls cannot run), `"missing"` (a required call is missing), or
+                several of them: `"loop,malformed,missing"`. After that message, the first model continues.
+            code: Whether the model writes programs that call the tools as functions, or the limits of these programs.
+            tracer: An OpenTelemetry tracer or tracer provider, which gets the spans of each run, or `Tracing(…)`.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
-                default the user's file and the environment. The settings of a project are not read unless named here.
-            provenance: What happens to a call with a decisive value that neither the user nor the program nor its own
-                data said, after the model was shown a result that is declared as foreign: `"ask"` asks `approve` and
-                pauses without it, `"refuse"` tells the model, `"off"` runs the call. See `tool(result=…, decisive=…)`.
+                default the user's file and the environment. Settings of a project are read only if you pass them here.
+            provenance: What happens to a call with a decisive value from an untrusted source, after the model was shown
+                a result that is declared as foreign: `"ask"` asks `approve` and pauses without it, `"refuse"` tells
+                the model, `"off"` runs the call. See `tool(result=…, decisive=…)`.
         """
         check_callback(approve, "approve", "a call")
         check_callback(summarize, "summarize", "messages")
@@ -269,12 +269,12 @@ class Agent(BaseAgent[T_co, Deps]):
 
     @property
     def dialect(self) -> Dialect:
-        """How the model writes calls. For `"auto"`, it may change with the first run, if a server must be asked."""
+        """The dialect of the first model. With `"auto"`, the first run may change it, if a server must be asked."""
         return self._dialects.dialects[0]
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects of all models; for `"auto"`, as far as they are known."""
+        """The dialects of all models; with `"auto"`, as far as they are known."""
         return self._dialects.dialects
 
     @property
@@ -285,13 +285,13 @@ class Agent(BaseAgent[T_co, Deps]):
     async def choose_dialect(self) -> DialectChoice:
         """Return the dialect of the next run, and why it was chosen.
 
-        With `"auto"`, the server of a model of which nothing is known is asked once whether it supports native tool
+        With `"auto"`, if nothing is known about a model, its server is asked once whether it supports native tool
         calls. Each run does this before its first request, and before the first request to another of its models.
         """
         return await self._dialects.choose()
 
     def replace(self, **changes: Unpack[AgentChanges[Deps]]) -> "Agent[T_co, Deps]":
-        """Return an agent like this one, but for what is given. MCP servers that have started are shared.
+        """Return a copy of this agent with these changes. MCP servers that have started are shared.
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, says
@@ -304,10 +304,10 @@ class Agent(BaseAgent[T_co, Deps]):
 
     @contextmanager
     def override(self, **changes: Unpack[AgentChanges[Deps]]) -> "Generator[Agent[T_co, Deps]]":
-        """Let `replace(**changes)` run wherever this agent is asked inside the `with` block.
+        """Change this agent inside the `with` block, as `replace(**changes)` would.
 
-        It is for tests of programs that keep an agent in a module. Runs that began before, and other threads and tasks
-        that did, are not changed.
+        Use it in tests of programs that keep an agent in a module. Runs, threads and tasks that started before are not
+        affected.
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, says
@@ -324,7 +324,7 @@ class Agent(BaseAgent[T_co, Deps]):
             _overrides.reset(token)
 
     def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co, Deps]:
-        """Begin a conversation, in which each run continues from the one before."""
+        """Start a conversation, in which each run continues from the previous one."""
         return Chat(self, messages, compacted)
 
     def as_tool(
@@ -339,17 +339,17 @@ class Agent(BaseAgent[T_co, Deps]):
     ) -> Tool[..., Any]:
         """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
 
-        The events of the agent's run are told in the run that calls the tool, as `NestedDelta` and `NestedFact`, and
-        its tokens and their cost are counted there. `Limits.depth` says how deeply such agents may be nested.
+        The events of the agent's run are also events of the run that calls the tool, as `NestedDelta` and `NestedFact`,
+        and its tokens and cost are counted there. `Limits.depth` limits how deeply such agents may be nested.
 
         Args:
             name: The name of the tool.
             description: What the tool is for, for the model that may call it.
             prompt: A function whose parameters become those of the tool, and which returns the prompt; without it, the
                 tool has one parameter, `prompt`.
-            effect: What a call does, as for `tool`. A call that was under way when its run was cut continues from the
-                facts of the inner run, whose own calls keep their effects; with `"once"` it is given up instead.
-            approve: Ask somebody before the agent is asked.
+            effect: What a call does, as for `tool`. An interrupted call continues from the facts of the inner run,
+                whose own calls keep their effects; with `"once"` it is given up instead.
+            approve: Whether calls need approval.
             timeout: Seconds after which a call is given up.
 
         Examples:
@@ -371,7 +371,7 @@ class Agent(BaseAgent[T_co, Deps]):
         Args:
             name: The name of the tool.
             description: When to hand over, for the model that may call the tool.
-            approve: Ask somebody before the conversation is handed over.
+            approve: Whether a handoff needs approval.
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, calls, says
@@ -384,7 +384,7 @@ class Agent(BaseAgent[T_co, Deps]):
         return Tool(Handoff(self, name), name=name, description=description, effect="idempotent", approve=approve)
 
     async def build_speaker(self, context: Context[Any], run: CallingRun, handed: HandedOver | None = None) -> Speaker:
-        """Build what lets this agent go on with the conversation of a run."""
+        """Build what lets this agent continue the conversation of a run."""
         if (other := _overrides.get().get(self)) is not None:
             return await other.build_speaker(context, run, handed)
         started, state = run.state.run, run.state
@@ -405,8 +405,8 @@ class Agent(BaseAgent[T_co, Deps]):
     def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
-        What can be checked is checked here. What only a run can tell (the dialect of an unknown model, `system` and
-        `choose_tools` if they are functions) is asked for when the run begins, within `Limits.seconds`.
+        Arguments are checked here. The dialect of an unknown model and the functions `system` and `choose_tools` are
+        evaluated when the run starts, within `Limits.seconds`.
         """
         check_options(options, RunOptions)
         if (other := self._find_other(options)) is not None:

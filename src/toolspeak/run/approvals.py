@@ -39,8 +39,8 @@ are in doubt (`context.doubts`). `Allow(remember=True)` allows these values for 
 """
 
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
-"""A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
-of what was dropped before is the first of them."""
+"""A function, sync or async, that is called with the dropped messages and returns their summary. If messages were
+dropped before, the first one is the summary of those."""
 
 
 def build_answer(call_id: str, answer: bool | str | Allow, by: str = "") -> ApprovalGiven:

@@ -118,8 +118,8 @@ class ChainOutcome:
         output: The result of the last step.
         text: The output as text.
         steps: The result of each step.
-        stop_reason: `answered`, or why a model stopped early; the steps after that model were not taken.
-        detail: The stop reason in words, where there is more to say.
+        stop_reason: `answered`, or why a model stopped early; the steps after that model did not run.
+        detail: Details of the stop reason.
     """
 
     output: Any
@@ -135,7 +135,7 @@ class ChainOutcome:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation of the last step of a model."""
+        """The conversation of the last `llm` step."""
         return self._outcomes[-1].messages if self._outcomes else ()
 
     @property
@@ -145,7 +145,7 @@ class ChainOutcome:
 
     @property
     def cost(self) -> float | None:
-        """What all steps cost, in US dollars; None if the price of one of them is unknown."""
+        """The cost of all steps in US dollars; None if the price of one of them is unknown."""
         costs = [outcome.cost for outcome in self._outcomes]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
@@ -308,7 +308,7 @@ REACT = (
 
 
 class Chain:
-    """Steps that feed each other.
+    """A sequence of steps, each of which gets the result of the previous one.
 
     Examples:
         >>> from toolspeak.testing import ScriptedModel, says
@@ -330,14 +330,14 @@ class Chain:
 
     @classmethod
     def agent(cls, prompt: str, model: Models = None) -> "Chain":
-        """Make a chain of a prompt and a model that works step by step, with the tools that it is given."""
+        """Create a chain of a prompt and a model with these tools."""
         return cls(prompt)._with_step(LlmStep(model=model, react=True))
 
     def __repr__(self) -> str:
         return f"Chain({' → '.join(step.kind for step in self._steps)})"
 
     def with_tools(self, tools: Tools) -> "Chain":
-        """Add tools, for models and for the chain's own calls."""
+        """Add tools, for models and for the `tool` steps of the chain."""
         return self._copy(_toolbox=Toolbox([*self._toolbox, *collect_tools(tools).load()]))
 
     def with_model(self, model: Models) -> "Chain":
@@ -349,17 +349,17 @@ class Chain:
         return self._copy(_system=text)
 
     def with_max_iterations(self, turns: int) -> "Chain":
-        """Set the most turns that a model may take in one step; other limits stay."""
+        """Set the maximum number of turns of a model in one step; other limits stay."""
         if turns < 1:
             raise UsageError(f"with_max_iterations takes a number from 1, not {turns!r}")
         return self.with_limits(replace(self._limits, turns=turns))
 
     def with_limits(self, limits: Limits) -> "Chain":
-        """Set all limits of the steps of models."""
+        """Set all limits of `llm` steps."""
         return self._copy(_limits=check_limits(limits))
 
     def prompt(self, template: str) -> "Chain":
-        """Add a text. `{previous}` stands for the result of the step before, `{name}` for what `run(name=…)` gives."""
+        """Add a prompt. `{previous}` stands for the previous result, `{name}` for the value in `run(name=…)`."""
         return self._with_step(PromptStep(template=template))
 
     def llm(
@@ -373,11 +373,11 @@ class Chain:
         approve: Approver | None = None,
         sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
     ) -> "Chain":
-        """Add a model that answers the result of the step before, and may call tools; for the options see `Agent`.
+        """Add a model that answers the previous result, and may call tools; for the options see `Agent`.
 
-        Of several models, the next one is asked when one is down.
+        In a list of models, the next one is asked when one is down.
 
-        If the model ends without the `output` it must give, the chain ends there, with the model's stop reason.
+        If the model ends without its required `output`, the chain ends there, with the model's stop reason.
         """
         step = LlmStep(
             model=model,
@@ -391,27 +391,27 @@ class Chain:
         return self._with_step(step)
 
     def tool(self, name: str, /, **arguments: Any) -> "Chain":
-        """Add a call of a tool. An argument may be `previous`, a part of it, or text with `{previous}` in it."""
+        """Add a call of a tool. An argument may be `previous`, a part of it, or a string with `{previous}` in it."""
         return self._with_step(ToolStep(name=name, arguments=arguments))
 
     def transform(self, function: Callable[[Any], Any]) -> "Chain":
-        """Add a function, sync or async, that is called with the result of the step before."""
+        """Add a function, sync or async, that is called with the previous result."""
         return self._with_step(TransformStep(function=function))
 
     def run(self, **values: Any) -> ChainOutcome:
-        """Take all steps, and wait for the outcome. `values` replace `{name}` in prompts and in text arguments."""
+        """Run all steps, and wait for the outcome. `values` replace `{name}` in prompts and in string arguments."""
         return self._prepare(values).wait()
 
     async def arun(self, **values: Any) -> ChainOutcome:
-        """Take all steps in the running event loop; see `run`."""
+        """Run all steps in the running event loop; see `run`."""
         return await self._prepare(values).finish()
 
     def stream(self, **values: Any) -> Stream[ChainOutcome]:
-        """Take all steps, and iterate over their events as they happen; see `run`."""
+        """Run all steps, and iterate over their events as they happen; see `run`."""
         return Stream(self._prepare(values))
 
     def astream(self, **values: Any) -> AsyncStream[ChainOutcome]:
-        """Take all steps, and iterate over their events in the running event loop; see `run`."""
+        """Run all steps, and iterate over their events in the running event loop; see `run`."""
         return AsyncStream(self._prepare(values))
 
     def graph(self) -> str:

@@ -25,22 +25,22 @@ from toolspeak.values.outcome import Outcome
 
 
 class Chat(Runnable[T_co, Deps]):
-    """A conversation: each run continues from the messages of the one before.
+    """A conversation: each run continues from the messages of the previous one.
 
-    Its methods take what those of the agent take; `messages` come after those of the conversation. The runs of a
-    conversation happen one after the other: a run that begins while another is under way raises `UsageError`.
+    Its methods take the same arguments as those of the agent; `messages` come after those of the conversation. The runs
+    of a conversation execute one after the other: starting one while another is in progress raises `UsageError`.
 
-    Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
-    before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
-    is paused for an approval is neither kept nor dropped: `resume` continues it, and then its messages are kept.
+    If the endpoint failed, or the run was stopped before the model wrote anything, the run is not added and the
+    conversation stays as it was, so you can send the prompt again. A run that is paused for an approval is neither
+    added nor dropped: `resume` continues it, and then its messages are added.
 
-    `save` and `load` keep a conversation in a database or a file between the runs, with all that the next run needs.
+    `save` and `load` keep a conversation in a database or a file between runs, with all that the next run needs.
 
     Attributes:
         agent: The agent that answers.
         messages: The conversation so far.
-        compacted: What the model is still shown of it; None if it is shown the whole.
-        dropped: The messages of the last run, from its prompt on, if that run was not kept; else none.
+        compacted: How the conversation was compacted for the model; None if it is shown whole.
+        dropped: The messages of the last run, starting with its prompt, if that run was not added; else none.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Chat(Runnable[T_co, Deps]):
         self._is_busy = False
 
     def save(self, path: Path | None = None) -> str:
-        """Return the conversation as a text, for a database; with a path, write the text into that file as well.
+        """Return the conversation as a string, for a database; with a path, also write it to that file.
 
-        The file is replaced whole: a reader finds the old conversation or the new one. Of a run that is under way or
-        paused, nothing is saved.
+        The file is replaced atomically: a reader finds the old conversation or the new one. A run that is in progress
+        or paused is not saved.
 
         Examples:
             >>> from toolspeak import Agent
@@ -82,14 +82,14 @@ class Chat(Runnable[T_co, Deps]):
 
     @staticmethod
     def load(agent: BaseAgent[T, D], saved: str | bytes | Path | None) -> "Chat[T, D]":
-        """Return a conversation that was saved.
+        """Load a saved conversation.
 
         Args:
-            agent: The agent that answers from now on; it need not be the one that answered before.
-            saved: What `save` returned, or the `Path` of a file; None begins a new conversation.
+            agent: The agent that continues; it may be another one than before.
+            saved: What `save` returned, or the `Path` of a file; None starts a new conversation.
 
         Raises:
-            UsageError: The file cannot be read, or holds something else. The error names the line.
+            UsageError: The file cannot be read, or is not a conversation. The error names the line.
         """
         if isinstance(saved, Path):
             try:
@@ -123,17 +123,17 @@ class Chat(Runnable[T_co, Deps]):
         return chat
 
     def prepare(self, prompt: Prompt, options: RunOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
-        """Build a run that goes on with the conversation, without starting it."""
+        """Build a run that continues the conversation, without starting it."""
         messages = (*self.messages, *options.get("messages", ()))
         options = {"compacted": self.compacted, **options, "messages": messages}
         setup = {**setup, "on_end": self._remember, "earlier": self._earlier}
         return self._keep_for(self.agent.prepare(prompt, options, **setup))
 
     def prepare_resume(self, facts: Facts, options: ResumeOptions, **setup: Unpack[RunSetup]) -> AgentRun[Any]:
-        """Build a run of the conversation that goes on from its facts, without starting it.
+        """Build, without starting it, a run of the conversation that resumes from its facts.
 
         Raises:
-            UsageError: The run went on from other messages than those that the conversation has now.
+            UsageError: The run continued other messages than those that the conversation has now.
         """
         started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
         before, after = drop_system(self.messages), drop_system(() if started is None else started.messages)

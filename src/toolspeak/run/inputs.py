@@ -99,7 +99,7 @@ class PlainOptions(TypedDict, Generic[Deps], total=False):
 
 
 class AgentOptions(PlainOptions[Deps], total=False):
-    """The options of `Agent` beside its model, its tools and the type of its answer."""
+    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
 
     deps: Deps | None
 
@@ -220,7 +220,7 @@ def check_system(value: Any) -> System | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, type) or not callable(value):
-        raise UsageError(f"system is a text, or a function of the Context that returns one, not {_describe(value)}")
+        raise UsageError(f"system must be a string, or a function of the Context returning one, not {_describe(value)}")
     _check_arguments(value, "system", "the Context of the run")
     return cast("System", value)
 
@@ -343,7 +343,7 @@ def build_conversation(system_prompt: System | None, messages: Any, prompt: Any)
     if len(conversation) != len(messages):
         raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")
     if prompt is not None and not isinstance(prompt, str | Message):
-        raise UsageError(f"a prompt is text or a message, not {type(prompt).__name__}")
+        raise UsageError(f"a prompt must be a string or a message, not {type(prompt).__name__}")
     if isinstance(system_prompt, str) and not any(message.role == "system" for message in conversation):
         conversation.insert(0, system(system_prompt))
     if prompt is not None:

@@ -51,7 +51,7 @@ def find_model(name: str | None = None, *, configured: "Settings | None" = None,
 
 def _plugin_model(plugin: Plugin, name: str) -> Model:
     if not name:
-        raise UsageError(f"{plugin.name!r} names an endpoint and no model; write {plugin.name}:NAME")
+        raise UsageError(f"{plugin.name!r} names an endpoint but no model; write {plugin.name}:NAME")
     connect = plugin.load()
     if not callable(connect):
         raise plugin.refuse("it is not a function that takes the name of a model")
@@ -135,7 +135,7 @@ def _http_model(configured: "EndpointSettings", model: str, origin: str) -> Http
     name = configured.name
     model = model or configured.model or ""
     if not model:
-        raise UsageError(f"{name!r} names an endpoint and no model; write {name}:MODEL, or set endpoints.{name}.model")
+        raise UsageError(f"{name!r} names an endpoint but no model; write {name}:MODEL, or set endpoints.{name}.model")
     server = next((each for each in SERVERS.values() if each.base_url == configured.base_url), UNKNOWN_SERVER)
     server = SERVERS["ollama"] if configured.api == "ollama" else server
     endpoint = Endpoint(

@@ -54,14 +54,14 @@ class RunOptions(TypedDict, Generic[Deps], total=False):
     Attributes:
         messages: The conversation so far, as an earlier outcome has it.
         tool_choice: Which tools may or must be called, instead of the agent's own choice.
-        limits: Where this run stops, instead of the agent's own limits.
-        deps: What tools get in their `Context`, instead of the agent's own.
+        limits: The limits of this run, instead of the agent's own.
+        deps: The object for tools in their `Context`, instead of the agent's own.
         record: Called with each fact before the run acts on it.
-        compacted: What an earlier run left of `messages` for the model, as its outcome has it.
+        compacted: How an earlier run compacted `messages`, as its outcome has it.
         model: The model of this run, in one of the forms of `Agent`, instead of the agent's own.
-        approve: Called with each call that needs an approval, instead of the agent's own function; None for nobody,
-            so that the run pauses.
-        data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
+        approve: The function that decides about calls that need approval, instead of the agent's own; with None, the
+            run pauses.
+        data: Data for tools and `approve` functions in `Context.data`: the tenant, the user who asks.
     """
 
     messages: Sequence[Message]
@@ -76,19 +76,19 @@ class RunOptions(TypedDict, Generic[Deps], total=False):
 
 
 class ResumeOptions(TypedDict, Generic[Deps], total=False):
-    """The options with which a run is resumed. Its tool choice is among its facts, and so are its limits.
+    """The options of a resumed run. Its tool choice and its limits are among its facts.
 
     Attributes:
-        approvals: For each call that waits, by its id: True, False, a text that says why not, or `Allow(remember=True)`
-            to allow its values in doubt for the rest of the conversation.
-        deps: What tools get in their `Context`, instead of the agent's own.
+        approvals: The decision for each waiting call, by its id: True, False, a reason for refusing, or
+            `Allow(remember=True)` to allow its values in doubt for the rest of the conversation.
+        deps: The object for tools in their `Context`, instead of the agent's own.
         record: Called with each new fact before the run acts on it.
-        limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
-            that stopped at one of its limits continues if these allow it. Inner runs that are under way keep theirs.
+        limits: The limits of the run from here on, instead of its own; what it has used so far counts. A run that
+            stopped at a limit continues if these allow it. Inner runs that are in progress keep theirs.
         model: The model that continues, in one of the forms of `Agent`, instead of the agent's own.
-        approve: Called with each call that needs an approval, instead of the agent's own function; None for nobody,
-            so that the run pauses.
-        data: What tools and `approve` functions find in `Context.data`: the tenant, the user who asks.
+        approve: The function that decides about calls that need approval, instead of the agent's own; with None, the
+            run pauses.
+        data: Data for tools and `approve` functions in `Context.data`: the tenant, the user who asks.
     """
 
     approvals: Mapping[str, bool | str | Allow] | None

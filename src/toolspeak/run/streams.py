@@ -44,9 +44,9 @@ class RunStream(Generic[O_co]):
 
 
 class AsyncStream(RunStream[O_co], AsyncIterator[Event]):
-    """The events of a run, as they happen. `outcome` is there when all events have been taken.
+    """The events of a run, as they happen. After the last event, `outcome` has the result.
 
-    A loop that is left early leaves the run suspended; `async with agent.astream(…) as stream:` ends it at once.
+    If you leave the loop early, the run stays suspended; `async with agent.astream(…) as stream:` ends it at once.
     """
 
     def __init__(self, run: Run[O_co]) -> None:
@@ -67,11 +67,11 @@ class AsyncStream(RunStream[O_co], AsyncIterator[Event]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the run, if it has not ended, and wait until nothing of it is running."""
+        """End the run, if it has not ended, and wait until all of it has stopped."""
         await self._batches.aclose()
 
     async def partials(self) -> AsyncGenerator[Partial]:
-        """Take all events, and yield what is known of the typed answer each time that more is known."""
+        """Consume all events, and yield the partial typed answer whenever it grows."""
         last: Partial | None = None
         async for _ in self:
             if (known := self.partial) is not None and known is not last:
@@ -79,9 +79,9 @@ class AsyncStream(RunStream[O_co], AsyncIterator[Event]):
 
 
 class Stream(RunStream[O_co], Iterator[Event]):
-    """The events of a run, as they happen. `outcome` is there when all events have been taken.
+    """The events of a run, as they happen. After the last event, `outcome` has the result.
 
-    A loop that is left early leaves the run suspended; `with agent.stream(…) as stream:` ends it at once.
+    If you leave the loop early, the run stays suspended; `with agent.stream(…) as stream:` ends it at once.
     """
 
     def __init__(self, run: Run[O_co]) -> None:
@@ -98,11 +98,11 @@ class Stream(RunStream[O_co], Iterator[Event]):
         self.close()
 
     def close(self) -> None:
-        """End the run, if it has not ended, and wait until nothing of it is running."""
+        """End the run, if it has not ended, and wait until all of it has stopped."""
         self._events.close()
 
     def partials(self) -> Generator[Partial]:
-        """Take all events, and yield what is known of the typed answer each time that more is known."""
+        """Consume all events, and yield the partial typed answer whenever it grows."""
         last: Partial | None = None
         for _ in self:
             if (known := self.partial) is not None and known is not last:

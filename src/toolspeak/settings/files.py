@@ -81,7 +81,7 @@ def _home_folder(environ: Environ | None) -> Path:
         except RuntimeError:
             pass
     raise UsageError(
-        "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
+        "cannot find your home folder: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
         "TOOLSPEAK_DATA_FOLDER"
     )
 
@@ -147,8 +147,8 @@ def read_own_file(path: Path) -> bytes | None:
         reason = find_foreign_hand(os.fstat(file.fileno()))
         if reason is not None and find_foreign_way(path) is not None:
             raise UsageError(
-                f"{path} is not read, since another user may have written it: {reason}. Write it anew, or choose other "
-                f"folders with {' and '.join(FOLDER_VARIABLES[1:])}"
+                f"{path} is ignored, because another user may have written it: {reason}. Write it again, or choose "
+                f"other folders with {' and '.join(FOLDER_VARIABLES[1:])}"
             )
         return file.read()
 

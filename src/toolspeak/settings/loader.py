@@ -46,12 +46,12 @@ def load(path: Path | str | None = None, *, environ: Environ | None = None) -> S
     that you trust.
 
     Args:
-        path: The settings file of a project, or a folder from which it is searched, upwards. Without a path no project
-            is read, also not that of the working directory.
+        path: The settings file of a project, or a folder in or above which it is searched. Without a path no project is
+            read, not even that of the working directory.
         environ: The environment variables; by default those of this process.
 
     Raises:
-        UsageError: A file or a variable has an unknown setting, or a value that a setting does not take.
+        UsageError: A file or a variable has an unknown setting or an invalid value.
     """
     search = ProjectSearch() if path is None else find_project(Path(path), environ)
     return load_with_project(search, trusted=True, environ=environ)

@@ -20,13 +20,13 @@ PluginGroup: TypeAlias = Literal["toolspeak.dialects", "toolspeak.endpoints", "t
 """The groups of entry points. Each entry point names:
 
 - `toolspeak.dialects`: a dialect object whose `name` is the name of the entry point.
-- `toolspeak.endpoints`: a function that takes the name of a model, what follows `NAME:`, and returns a model.
+- `toolspeak.endpoints`: a function that takes the name of a model (the part after `NAME:`) and returns the model.
 - `toolspeak.toolboxes`: a `Toolbox`, a module to discover tools in, a function, or a list of functions.
 """
 
 
 class Plugin:
-    """What a package offers under a name. It is imported by `load`.
+    """A plugin of an installed package. `load` imports it.
 
     Attributes:
         name: The name.
@@ -51,7 +51,7 @@ class Plugin:
     def refuse(self, reason: str) -> UsageError:
         """Return the error for a plugin that cannot be used."""
         return UsageError(
-            f"{self.name!r} is offered by the package {self.package} ({self._group}), and cannot be used: {reason}; "
+            f"{self.name!r} comes from the package {self.package} ({self._group}) and cannot be used: {reason}; "
             f"update {self.package}, or uninstall it"
         )
 
@@ -75,7 +75,7 @@ def find_plugin(group: PluginGroup, name: str) -> Plugin | None:
             return None
         if len(plugins) > 1:
             packages = " and ".join(sorted(plugins))
-            raise UsageError(f"{name!r} is offered by several packages ({group}): {packages}; uninstall all but one")
+            raise UsageError(f"{name!r} comes from several packages ({group}): {packages}; uninstall all but one")
         _found[group, name] = next(iter(plugins.values()))
     return _found[group, name]
 

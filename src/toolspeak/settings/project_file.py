@@ -122,7 +122,7 @@ def check_allowed(project: ProjectFile) -> None:
     where = project.where
     if project.values.get("approve") == "always":
         raise UsageError(
-            f'{where}: approve = "always" is not taken from a project, which may be somebody else\'s; '
+            f'{where}: approve = "always" cannot be set by a project, which may be somebody else\'s; '
             "set it in your own settings file, with TOOLSPEAK_APPROVE or with --approve"
         )
     for name, value in project.values.items():

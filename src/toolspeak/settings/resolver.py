@@ -264,7 +264,7 @@ class _Lister:
             self._traced.add(file)
             limit = MAX_NAMED_FILES if self._project is None else MAX_TOOL_FILES
             if len(self._traced) > limit:
-                raise UsageError(f"{self._where}: tools name more than {limit} files; name the files that are meant")
+                raise UsageError(f"{self._where}: tools name more than {limit} files; name single files instead")
             content = self._add_file(file)
             folder = file.resolve().parent  # relative imports and packages are those of the file that a link means
             while is_file(folder / "__init__.py"):

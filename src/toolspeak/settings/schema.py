@@ -81,7 +81,7 @@ def _check_variable_name(value: Any) -> str:
     return _require(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) and not looks_like_a_key, name)
 
 
-TEXT = SettingType(takes="a text", check=_check_text)
+TEXT = SettingType(takes="a string", check=_check_text)
 TARGETS = SettingType(
     takes="a list of targets (separated by commas in the environment)",
     check=_check_texts,

@@ -156,7 +156,7 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
     """
     where = f"{path}: the server {name}"
     if not isinstance(value, dict):
-        raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
+        raise UsageError(f"{where} must be an object with a command or a url, not {format_value(value)}")
     table = cast("dict[str, Any]", value)
     if table.get("disabled") is True or table.get("enabled") is False:
         return None
@@ -172,7 +172,7 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
     unasked = tuple(chain.from_iterable(lists)) if lists else None
     if _TRANSPORTS[kind] != "stdio":
         if not isinstance(url, str):
-            raise UsageError(f"{where} has no url")
+            raise UsageError(f'{where} has no url; add one: "url": "https://HOST/mcp"')
         headers = _read_texts(table, "headers", where)
         return ServerEntry(
             name=name,
@@ -185,12 +185,14 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
         )
     command, args = table.get("command"), table.get("args", [])
     if not isinstance(command, str) or not command:
-        raise UsageError(f"{where} has neither a command nor a url")
+        raise UsageError(
+            f'{where} has neither a command nor a url; add one: "command": "npx" or "url": "https://HOST/mcp"'
+        )
     if not isinstance(args, list) or not all(isinstance(each, str) for each in cast("list[Any]", args)):
-        raise UsageError(f"{where}: args is a list of texts")
+        raise UsageError(f'{where}: args must be a list of strings, such as ["-y", "some-server"]')
     cwd = table.get("cwd")
     if cwd is not None and not isinstance(cwd, str):
-        raise UsageError(f"{where}: cwd is the path of a folder")
+        raise UsageError(f"{where}: cwd must be the path of a folder")
     words = (command, *cast("list[str]", args))
     env = _read_texts(table, "env", where)
     return ServerEntry(name=name, command=words, env=env, cwd=cwd or "", home=home, unasked=unasked, options=table)
@@ -199,14 +201,14 @@ def read_entry(name: str, value: Any, path: Path) -> ServerEntry | None:
 def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     value: Any = table.get(key, {})
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
-        raise UsageError(f"{where}: {key} is an object of texts")
+        raise UsageError(f"{where}: {key} must be an object whose values are strings")
     return cast("dict[str, str]", value)
 
 
 def _read_names(table: Mapping[str, Any], key: str, where: str) -> list[str]:
     value: Any = table[key]
     if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[Any]", value)):
-        raise UsageError(f"{where}: {key} is a list of names of tools, not {format_value(value)}")
+        raise UsageError(f"{where}: {key} must be a list of tool names, not {format_value(value)}")
     return cast("list[str]", value)
 
 
@@ -239,7 +241,7 @@ def split_command(target: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(target.removeprefix(PREFIX)))
     except ValueError as error:
-        raise UsageError(f"{target!r} is no command line: {error}") from None
+        raise UsageError(f"{target!r} is not a command line: {error}") from None
 
 
 def anchor_target(target: str, folder: Path) -> str:

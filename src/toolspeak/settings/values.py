@@ -62,8 +62,8 @@ class EndpointSettings:
         key_env: The name of the environment variable that holds the key.
         key_set: Whether that variable was set when the settings were loaded.
         dialect: The dialect for all models of this endpoint.
-        model: The model to use when a model name is `NAME` alone.
-        num_ctx: The tokens of the context with which Ollama runs models.
+        model: The model to use for the name `NAME` alone.
+        num_ctx: The context in tokens with which Ollama runs models.
         think: Whether models think before they answer, or how much (Ollama).
     """
 
@@ -87,12 +87,12 @@ class LocalSettings:
     """Settings of the embedded model.
 
     Attributes:
-        threads: The number of threads that compute; None for about one for each usable core.
+        threads: The number of threads; None for about one per usable core.
         context: The most tokens in one conversation.
-        slots: How many conversations are answered at the same time.
+        slots: How many conversations it answers at the same time.
         keep_minutes: How long commands keep the model loaded after its last use; None to load it for each command.
-        adapter: The adapter for requests that show tools: `built-in`, which only the model of `toolspeak pull` has, the
-            path of a GGUF file, or None for none.
+        adapter: The adapter for requests with tools: `built-in`, which only the model of `toolspeak pull` has, the path
+            of a GGUF file, or None for none.
     """
 
     threads: int | None = None
@@ -107,18 +107,19 @@ class Settings:
     """All settings, merged from every source.
 
     Attributes:
-        model: The model to use when none is named.
-        dialect: The dialect for every model; None for the best one of each model.
-        tools: The targets in which tools are discovered when none is named.
-        tool_budget: The most tokens of tools in a request, of the command line and of the gateway; None for any number.
-        code: Whether models of the command line write programs that call the tools.
-        approve: Whether calls that need approval are refused, shown to the user, or approved.
+        model: The default model.
+        dialect: The dialect for every model; None for the best one for each model.
+        tools: The default targets in which tools are discovered.
+        tool_budget: The most tokens that tools may take in a request, on the command line and in the gateway; None for
+            no limit.
+        code: Whether models write programs that call the tools, on the command line.
+        approve: Whether calls that need approval are refused, asked about, or approved.
         log: Whether the command line keeps conversations in the log.
         limits: The limits of a run.
         local: Settings of the embedded model.
         endpoints: The defined endpoints by name.
         origins: The file or environment variable that each setting came from; defaults have no entry.
-        ignored: Settings in the files of projects that do not count, and why.
+        ignored: Settings of projects that are ignored, and why.
         listing: What the tools of a project run; None if the tools are not those of a project.
     """
 
@@ -141,13 +142,13 @@ class Settings:
         return self.origins.get(setting, DEFAULT_ORIGIN)
 
     def rows(self) -> list[SettingRow]:
-        """Return each setting with its value and origin. Of a key, the row has the variable and whether it is set."""
+        """Return each setting with its value and origin. For a key, that is the variable and whether it is set."""
         return [SettingRow(name, format_setting(name, value), self.origin(name)) for name, value in self.values()]
 
     def values(self, names: Collection[str] | None = None) -> list[tuple[str, Any]]:
         """Return the settings with their values as JSON data: all of them, or those of these names.
 
-        None stands for what is not set: no limit, the dialect that the model has. Passwords in addresses are hidden.
+        None means that a setting is not set: no limit, the dialect of the model. Passwords in addresses are hidden.
         """
         return [(name, value) for name, value in self._all_values() if names is None or name in names]
 

@@ -109,7 +109,7 @@ class SpanSender:
         """Send spans, and wait until the collector has them.
 
         Raises:
-            SpansNotSent: The collector cannot be reached, or does not take the spans.
+            SpansNotSent: The collector cannot be reached, or refuses the spans.
         """
         for first in range(0, len(spans), MAX_SPANS_PER_REQUEST):
             self._post(encode_spans(spans[first : first + MAX_SPANS_PER_REQUEST], self._service))
@@ -135,10 +135,10 @@ class SpanSender:
 
 
 class SpanExporter:
-    """Sends spans from a thread of its own, so that nobody waits for the collector.
+    """Sends spans from a separate thread, so that nothing waits for the collector.
 
     Attributes:
-        content: Whether spans hold what models, tools and users wrote.
+        content: Whether spans include the texts of models, tools and users.
     """
 
     def __init__(self, sender: SpanSender, *, content: bool = False) -> None:
@@ -150,7 +150,7 @@ class SpanExporter:
         self._thread.start()
 
     def export(self, spans: Sequence[TraceSpan]) -> None:
-        """Send spans soon. If too many wait already, these are dropped."""
+        """Queue spans to be sent. If the queue is full, they are dropped."""
         try:
             self._queue.put_nowait(spans)
         except queue.Full:
@@ -220,7 +220,7 @@ def complete_url(url: str) -> str:
     except ValueError:
         parts, has_host = None, False
     if parts is None or not has_host:
-        raise UsageError(f"{hide_secrets(url)!r} is no address of a collector; write http://127.0.0.1:4318 or the like")
+        raise UsageError(f"{hide_secrets(url)!r} is not the address of a collector; write http://HOST:4318")
     if "@" in parts.netloc:
         raise UsageError(
             f"the address of the collector {hide_secrets(url)} holds a user; give what the collector wants in "

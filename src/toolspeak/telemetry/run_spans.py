@@ -379,11 +379,11 @@ CallPath = tuple[str, ...]
 
 
 def build_spans(facts: Iterable[tuple[Fact, int]], *, content: bool = False, agent: str = "") -> list[TraceSpan]:
-    """Return the spans of a run, in the order of their starts. All have an end, also if the facts do not.
+    """Return the spans of a run, in the order of their starts. All have an end, even if the run has not ended.
 
     Args:
         facts: The facts, each with its time in nanoseconds since 1970.
-        content: Whether spans hold what models, tools and users wrote.
+        content: Whether spans include the texts of models, tools and users.
         agent: The name of the agent.
     """
     spans: list[TraceSpan] = []
@@ -396,7 +396,7 @@ def build_spans(facts: Iterable[tuple[Fact, int]], *, content: bool = False, age
 
 
 class SpanFold:
-    """Turns facts into spans, as they come. `content` and `agent` are those of `build_spans`."""
+    """Turns facts into spans, as they arrive. `content` and `agent` are as in `build_spans`."""
 
     def __init__(self, *, content: bool = False, agent: str = "") -> None:
         self._maker = SpanMaker(has_content=content)
@@ -404,11 +404,11 @@ class SpanFold:
         self._runs: dict[CallPath, RunSpans] = {}
 
     def listen(self, on_start: SpanListener, on_end: SpanListener | None = None) -> None:
-        """From now on, call these functions with each span that begins or has ended."""
+        """Call these functions with each span that starts or ends from now on."""
         self._maker.on_start, self._maker.on_end = on_start, on_end
 
     def add(self, fact: Fact, at: int) -> None:
-        """Add the next fact, which happened at that time. If the clock was set back meanwhile, it stands still."""
+        """Add the next fact, with its time. If the clock was set back, the last time is used instead."""
         maker = self._maker
         if not maker.seed:
             maker.seed = fact.run_id if isinstance(fact, RunStarted) else f"at {at}"
@@ -435,17 +435,17 @@ class SpanFold:
             self._drop_runs(path)
 
     def close(self, at: int = 0) -> None:
-        """End all spans: no more facts come now. A run that has not ended may still be resumed."""
+        """End all spans, because no more facts follow for now. A run that has not ended may still be resumed."""
         self._maker.now = max(self._maker.now, at)
         self._end_runs()
 
     def forget_spans(self) -> None:
-        """Forget all spans, but not what the facts say of the run: somebody else has traced it so far."""
+        """Forget all spans, but not the state of the run: another process has traced it so far."""
         for run in self._runs.values():
             run.forget_spans()
 
     def find_call(self, path: CallPath) -> TraceSpan | None:
-        """Return the span of a call that runs now, given the ids of the calls that lead to it and its own."""
+        """Return the span of a running call, given the ids of the calls that lead to it and its own."""
         outer = self._runs.get(path[:-1]) if path else None
         return None if outer is None else outer.calls.get(path[-1])
 

@@ -18,7 +18,7 @@ SpanKind: TypeAlias = Literal["internal", "server", "client"]
 
 @frozen
 class SpanEvent:
-    """Something that happened at one moment of a span."""
+    """An event of a span."""
 
     name: str
     at: int
@@ -32,13 +32,13 @@ class TraceSpan:
     Attributes:
         id: Its id, in 16 hexadecimal digits.
         trace_id: The id of the trace that it belongs to, in 32 hexadecimal digits.
-        parent_id: The id of the span that it is a part of; None for the first span of a run.
+        parent_id: The id of its parent span; None for the first span of a run.
         name: Its name.
         kind: `client` for a request to a model, `server` for a request of a client, `internal` for the rest.
-        start: When it began.
-        end: When it ended; None while it has not.
-        attributes: What is known of it.
-        events: What happened in it, in order.
+        start: When it started.
+        end: When it ended; None if it has not ended.
+        attributes: Its attributes.
+        events: Its events, in order.
         is_error: Whether it failed.
         description: Why it failed, in words.
     """
@@ -57,11 +57,11 @@ class TraceSpan:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None while it has not ended."""
+        """Its duration; None if it has not ended."""
         return None if self.end is None else (self.end - self.start) / 1e9
 
     def fail(self, error_type: str, description: str = "") -> None:
-        """Note that it failed."""
+        """Mark it as failed."""
         self.is_error, self.description = True, description
         self.attributes["error.type"] = error_type
 

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
 
 Tracer: TypeAlias = Union["trace.Tracer", "trace.TracerProvider", "Tracing"]
-"""A tracer or a tracer provider of OpenTelemetry, or one of them with options."""
+"""An OpenTelemetry tracer or tracer provider, or one of them with options."""
 
 Recorder: TypeAlias = Callable[[Fact], None]
 
 
 class Tracing:
-    """A tracer of OpenTelemetry, with options: `Agent(tracer=Tracing(provider, content=True))`.
+    """An OpenTelemetry tracer with options: `Agent(tracer=Tracing(provider, content=True))`.
 
     Attributes:
-        content: Whether spans hold what models, tools and users wrote.
+        content: Whether spans include the texts of models, tools and users.
         agent: The name of the agent in spans; "" if it has none.
     """
 
@@ -63,7 +63,7 @@ class Tracing:
         self.agent = agent
 
     def start_span(self, span: TraceSpan, parent: "Context") -> "trace.Span":
-        """Begin a span in the tracer, below the span of a context."""
+        """Start a span in the tracer, below the span of a context."""
         from opentelemetry.trace import SpanKind
 
         kind = {"internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": SpanKind.CLIENT}[span.kind]
@@ -72,7 +72,7 @@ class Tracing:
         )
 
     def export(self, spans: Sequence[TraceSpan]) -> None:
-        """Repeat spans that have ended in the tracer. Each comes after the one that it is a part of."""
+        """Repeat ended spans in the tracer. Each one comes after its parent."""
         from opentelemetry import context
         from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 

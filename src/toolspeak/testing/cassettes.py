@@ -38,21 +38,21 @@ def cassette(
 ) -> Model | tuple[Model, ...]:
     """Return a model that records its exchanges in a file, or replays them from it.
 
-    A replayed model needs no server and no key, and waits for nothing. Each recorded answer is used once. A request is
-    answered if its path and body are equal to a recorded one; ids, today's date and fields about caches are not
+    A replayed model needs no server and no key, and does not wait. Each recorded answer is used once. A request is
+    answered if its path and body equal those of a recorded one; ids, today's date and fields about caches are not
     compared. Keys are never written.
 
     Args:
         model: The model, by its name or as an object; several of them share one file.
-        path: The file. Folders that are missing are made.
+        path: The file. Missing folders are created.
         mode: `"once"` records if there is no file yet, and replays otherwise; `"replay"` never records; `"record"`
             always records, in a new file. By default the environment variable `TOOLSPEAK_CASSETTES` decides, or else
-            it is `"once"`. A recording of failures alone is kept only with `"record"`.
-        realtime: Whether answers arrive at the recorded times, by the clock of the event loop.
+            it is `"once"`. A recording with only failures is kept only with `"record"`.
+        realtime: Whether answers arrive at their recorded speed, by the clock of the event loop.
 
     Raises:
         UsageError: The file is missing or cannot be read, or the model sends no requests over HTTP.
-        ReplayMiss: While a run is replayed: a request was not recorded. The error shows the difference to the nearest.
+        ReplayMiss: During a replay: a request was not recorded. The error shows the difference to the nearest one.
     """
     file = Path(path)
     models = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)

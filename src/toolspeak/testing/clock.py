@@ -15,11 +15,11 @@ class FakeClock:
     """Runs coroutines in an event loop whose time jumps ahead when there is nothing to do but wait.
 
     Pauses of a `ScriptedModel`, timeouts of tools, limits and waits between retries then take no time, and always end
-    in the same order. Time passes as it really does while a function runs in a thread or a connection is open, since
-    something may arrive from there at any moment.
+    in the same order. While a function runs in a thread or a connection is open, time passes normally, since something
+    may arrive from there at any moment.
 
     Attributes:
-        seconds: How much time has passed, by this clock.
+        seconds: The time that has passed on this clock.
 
     Examples:
         >>> from toolspeak.run import Agent

@@ -60,7 +60,7 @@ class FactStore(Protocol):
     """Keeps the facts of one run, in their order."""
 
     def record(self, fact: Fact) -> None:
-        """Keep a fact. The run goes on when this has returned, so the fact must be safe by then."""
+        """Store a fact. The run continues when this returns, so the fact must be durable by then."""
         ...
 
     def load(self) -> Iterable[Fact]:
@@ -69,7 +69,7 @@ class FactStore(Protocol):
 
 
 class StoreContract(Contract):
-    """What a store of facts must do. Derive from it, and write `make_store`."""
+    """The contract of a store of facts. Derive from it, and write `make_store`."""
 
     def make_store(self) -> FactStore:
         """Return a new store without facts."""
@@ -106,7 +106,7 @@ class StoreContract(Contract):
         require(len(starts) == 1, f"a store of one run has {len(starts)} of them")
 
     def test_a_run_is_resumed(self) -> None:
-        """A run that waits for an approval goes on from what the store has."""
+        """A run that waits for an approval resumes from the stored facts."""
         store, spent = self.make_store(), list[int]()
         agent = _make_agent(spent)
         with suppress(RunPaused):
@@ -148,10 +148,10 @@ def _compare(loaded: Iterable[Fact], facts: Sequence[Fact]) -> None:
 
 
 class ModelContract(Contract):
-    """What a model must do. Derive from it, and write `make_model`; each test makes a model of its own.
+    """The contract of a model. Derive from it, and write `make_model`; each test creates its own model.
 
     Attributes:
-        prompt: What the model is asked. It must answer with some text.
+        prompt: The prompt. The model must answer with some text.
     """
 
     prompt: str = "Say hello."
@@ -161,16 +161,16 @@ class ModelContract(Contract):
         raise NotImplementedError("write make_model, which returns your model")
 
     def make_failing_model(self) -> Model | None:
-        """Return a model whose endpoint fails, to test how it fails; None to leave that out."""
+        """Return a model whose endpoint fails, to test how it fails; None to skip that."""
         return None
 
     def test_it_is_a_model(self) -> None:
-        """It has the members of `Model`, and names a dialect that there is."""
+        """It has the members of `Model`, and names an existing dialect."""
         model = cast("object", self.make_model())
         if not isinstance(model, Model):
             raise AssertionError(f"a model has name, dialect and ask; {type(model).__name__} lacks some of them")
         name = cast("object", model.name)
-        require(isinstance(name, str) and bool(name), f"the name of a model is a text, not {name!r}")
+        require(isinstance(name, str) and bool(name), f"a model name must be a string, not {name!r}")
         try:
             dialect(model.dialect)
         except UsageError as error:
@@ -186,7 +186,7 @@ class ModelContract(Contract):
             require(bool(_text_of(answers[0])), f"the answer to {self.prompt!r} has no text")
 
     def test_the_pieces_are_the_answer(self) -> None:
-        """What was streamed is the beginning of what the `Answer` holds."""
+        """The streamed text is the beginning of the `Answer`."""
         pieces = asyncio.run(self._collect(self._request()))
         streamed = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
         whole = "".join(_text_of(piece) for piece in pieces if isinstance(piece, Answer))
@@ -289,7 +289,7 @@ CUTS = 10
 
 
 class DialectContract(Contract):
-    """What a dialect must do. Derive from it, and write `make_dialect` and `messages`.
+    """The contract of a dialect. Derive from it, and write `make_dialect` and `messages`.
 
     Attributes:
         messages: Texts that a model may write in your dialect, each with the calls in it, of the tools `add(first,
@@ -311,7 +311,7 @@ class DialectContract(Contract):
         require(self.make_dialect().name == name, "the name of a dialect does not change")
 
     def test_every_tool_is_shown(self) -> None:
-        """A model can only call what it is shown."""
+        """A model can only call tools that it is shown."""
         dialect = self.make_dialect()
         shown = dialect.render(TOOLS, [user("What is 1 + 2?")])
         text = "\n".join(message.text for message in shown.messages)
@@ -322,7 +322,7 @@ class DialectContract(Contract):
         require(not (dialect.in_text and shown.tools), "a dialect with in_text leaves Shown.tools empty")
 
     def test_the_conversation_is_shown(self) -> None:
-        """What the user and the system prompt say reaches the model, and so do results."""
+        """The user's messages, the system prompt and results reach the model."""
         shown = self.make_dialect().render(TOOLS, HISTORY)
         text = "\n".join(_all_text(shown))
         for words in ("Be brief.", "What is 1 + 2?", "The sum is three.", "Keep that."):
@@ -330,7 +330,7 @@ class DialectContract(Contract):
         require("three: 3" in text, "the model is not shown the result of its call")
 
     def test_a_longer_history_begins_with_the_shorter_one(self) -> None:
-        """Servers keep what they have read of a conversation, as long as its beginning does not change."""
+        """Servers cache a conversation as long as its beginning does not change."""
         dialect = self.make_dialect()
         whole = dialect.render(TOOLS, HISTORY).messages
         for length in (2, 4):
@@ -341,7 +341,7 @@ class DialectContract(Contract):
             )
 
     def test_a_choice_changes_only_the_last_message(self) -> None:
-        """What differs from turn to turn stands at the end, so that the rest stays in the caches of servers."""
+        """Text that differs from turn to turn comes last, so that servers can cache the rest."""
         dialect = self.make_dialect()
         usual = dialect.render(TOOLS, HISTORY, choice=AUTO).messages
         for choice in (ToolChoice(mode="required"), ToolChoice(mode="named", names=("add",))):

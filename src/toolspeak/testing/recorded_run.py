@@ -85,14 +85,14 @@ class ReplayedCall:
 
 
 class Replay:
-    """A recorded run, to be played again.
+    """A recorded run to replay.
 
     Attributes:
         model: A model that answers as the recorded one did, in any dialect.
         tools: Stand-ins for the recorded tools, which return the recorded results.
-        prompt: What the run was asked.
+        prompt: The prompt of the run.
         messages: The conversation before that, without the system prompt.
-        compacted: What the model was still shown of `messages` when the run began; None if it was shown the whole.
+        compacted: How `messages` were compacted when the run started; None if they were shown whole.
     """
 
     def __init__(self, facts: Iterable[Fact]) -> None:
@@ -114,7 +114,7 @@ class Replay:
 
 
 def replay(facts: "Iterable[Fact] | Outcome[Any] | str | os.PathLike[str]") -> Replay:
-    """Return a recorded run, to be played again: `.model` plays its model, `.tools` its tools.
+    """Return a recorded run to replay: `.model` plays its model, `.tools` its tools.
 
     Args:
         facts: The facts of the run; its outcome; the JSON Lines that `codec.dump_facts` wrote; or the path of a file of
@@ -122,8 +122,8 @@ def replay(facts: "Iterable[Fact] | Outcome[Any] | str | os.PathLike[str]") -> R
 
     Raises:
         UsageError: These are not the facts of a run.
-        ReplayMiss: While the run is played: a call has other arguments than those recorded, or the model is asked once
-            more. The error shows the difference to the nearest call or conversation.
+        ReplayMiss: During the replay: a call has other arguments than the recorded ones, or the model is asked more
+            often. The error shows the difference to the nearest call or conversation.
 
     Examples:
         >>> from toolspeak.run import Agent

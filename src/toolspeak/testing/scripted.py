@@ -38,7 +38,7 @@ class ScriptedReply:
         pauses: Seconds of silence before each call.
         lingers: Seconds of silence before the message ends.
         error: The error that breaks the message off.
-        error_after: After how many characters of text the error comes.
+        error_after: How many characters of text come before the error.
         usage: The tokens that the endpoint reports.
     """
 
@@ -70,7 +70,7 @@ Line: TypeAlias = (
 def says(
     text: str, *, thinking: str = "", finish: FinishReason | None = None, usage: Usage | None = None
 ) -> ScriptedReply:
-    """Make a message of text."""
+    """Create a reply with text."""
     return ScriptedReply(text=text, thinking=thinking, finish=finish, usage=usage)
 
 
@@ -82,7 +82,7 @@ def calls(
     lingers: float = 0.0,
     usage: Usage | None = None,
 ) -> ScriptedReply:
-    """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`.
+    """Create a reply that calls tools: `calls(("get_weather", {"city": "Oslo"}))`.
 
     Raises:
         UsageError: A call is not a pair of a name and arguments.
@@ -101,24 +101,23 @@ def calls(
 
 
 def gives(value: Any) -> ScriptedReply:
-    """Make a message that gives the typed answer of a run: `gives(42)` for `output=int`.
+    """Create a reply that gives the typed answer of a run: `gives(42)` for `output=int`.
 
-    A model or a dataclass is given as an object of its type, everything else as its one value.
+    Pass a pydantic model or a dataclass as an object of its type, everything else as its value.
     """
     arguments = to_jsonable_python(value, by_alias=True)
     return calls((NAME, arguments if list_fields(type(value)) is not None else {ANSWER: arguments}))
 
 
 def breaks(error: Exception, *, text: str = "", after: int | None = None) -> ScriptedReply:
-    """Make a message that breaks off with an error, after its text or after some characters of it."""
+    """Create a reply that breaks off with an error, after its text or after some characters of it."""
     return ScriptedReply(text=text, error=error, error_after=len(text) if after is None else after)
 
 
 class ScriptedModel:
-    """A model that answers by a script, one line for each turn.
+    """A model that plays a script, with one line for each turn.
 
-    Which line is next depends on the conversation alone (on the number of answers in it), so a run that is resumed goes
-    on where it was.
+    The number of answers in the conversation decides which line is next, so a resumed run continues where it was.
 
     Attributes:
         requests: All requests so far, in order.
@@ -170,7 +169,7 @@ class ScriptedModel:
         return self._dialect
 
     def cost(self, usage: Usage) -> float | None:
-        """Return what these tokens cost, in US dollars; None if the model was given no price."""
+        """Return the cost of these tokens in US dollars; None if the model has no price."""
         return None if self._price is None else self._price * (usage.input_tokens + usage.output_tokens)
 
     def make_run_id(self) -> str | None:

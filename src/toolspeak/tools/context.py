@@ -13,7 +13,7 @@ Deps = TypeVar("Deps")
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What a function of `reconcile=` returns if the call has taken effect.
+    """Returned by a `reconcile=` function: the call took effect.
 
     Attributes:
         output: What the call would have returned.
@@ -68,19 +68,19 @@ _PAUSE = ProgressPause()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Generic[Deps]):
-    """The run fills a parameter that is annotated `Context` or `Context[Deps]`; the model does not see it.
+    """Information about the run. A parameter annotated `Context` or `Context[Deps]` gets it; the model does not see it.
 
     Attributes:
-        deps: The object that the run was given for its tools: a database, a session, a user.
+        deps: The object that you passed for tools: a database, a session, a user.
         run_id: The id of the run.
         call_id: The id of this call.
         turn: The number of the turn in which the model made the call, from 1.
-        data: What the run was started with besides its prompt (`data=`): the tenant, the user who asks. In contrast to
-            `deps` it is plain data, which is stored with a durable run.
-        on_progress: Gets what `report_progress` reports; None if nobody wants to know.
-        on_wait: Gets what `sleep` and `wait_for` wait for; None if the run is not durable.
-        doubts: For a function that decides about a call: the values of the call that neither the user nor the program
-            nor its own data said (`Agent(provenance=…)`).
+        data: The data that you passed to the run (`data=`): the tenant, the user who asks. Unlike `deps` it is plain
+            data, which is stored with a durable run.
+        on_progress: Called with the reports of `report_progress`; None if nobody listens.
+        on_wait: Called with the waits of `sleep` and `wait_for`; None if the run is not durable.
+        doubts: For a function that decides about a call: the values of the call that come from untrusted sources
+            (`Agent(provenance=…)`).
 
     Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
@@ -99,19 +99,19 @@ class Context(Generic[Deps]):
 
     @property
     def idempotency_key(self) -> str:
-        """A name for this call that is the same whenever it is started again, for systems that take such a key."""
+        """A key for this call, the same when the call is started again, for systems that accept such a key."""
         return f"{self.run_id}/{self.call_id}"
 
     def report_progress(self, done: float, total: float | None = None, text: str = "") -> ProgressPause:
-        """Report how far the call is, to whoever follows the run (the event `ToolProgress`), or to an MCP client.
+        """Report the progress of the call, as the event `ToolProgress`, or to an MCP client.
 
-        A plain function calls it and goes on. A coroutine may await it, which lets other tasks work. Either way
-        nothing waits for the receiver, and a receiver that is slow gets the latest report only.
+        A plain function calls it and continues. A coroutine may await it, which lets other tasks run. Either way
+        nothing waits for the receiver, and a slow receiver gets only the latest report.
 
         Args:
-            done: How much is done. It should grow from report to report.
-            total: How much there is to do; None if that is unknown.
-            text: What is done now, for a person.
+            done: The amount of work done. It should grow from report to report.
+            total: The total amount of work; None if it is unknown.
+            text: The current step, in words for the user.
 
         Examples:
             >>> def convert(pages: int, context: Context[None]) -> str:
@@ -129,12 +129,12 @@ class Context(Generic[Deps]):
         return _PAUSE
 
     async def sleep(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> None:
-        """Let time pass: the sum of what is given.
+        """Wait for a time: the sum of the arguments.
 
-        In a durable run the call is put down meanwhile, and holds no worker. When the time has passed, **the function
-        is called again from its beginning**, and this wait returns at once: what stands before a wait is done again.
-        So put the wait first, or make what stands before it idempotent with `idempotency_key`. Elsewhere the process
-        waits, as long as the timeout of the tool allows.
+        In a durable run the call is suspended meanwhile, and occupies no worker. When the time has passed, **the
+        function is called again from its beginning**, and this wait returns at once, so code before the wait runs
+        again. Put the wait first, or make the code before it idempotent with `idempotency_key`. In other runs the
+        process waits, as long as the timeout of the tool allows.
         """
         total = seconds + 60 * minutes + 3600 * hours + 86_400 * days
         if not 0 <= total <= MAX_WAIT_SECONDS:
@@ -145,16 +145,16 @@ class Context(Generic[Deps]):
             self.on_wait("", total)
 
     async def wait_for(self, signal: str, timeout: float | None = None) -> Any:
-        """Wait until somebody sends a signal (`Runs.signal`), and return what it says. One that came before counts.
+        """Wait for a signal (`Runs.signal`), and return its value. A signal that was sent before counts, too.
 
-        The call is put down meanwhile, as by `sleep`, and **its function is called again from its beginning**.
+        The call is suspended meanwhile, as with `sleep`, and **its function is called again from its beginning**.
 
         Args:
-            signal: The name of the signal, such as `payment-42`. It is one for the whole store, and comes once.
-            timeout: For how many seconds to wait; None for any time.
+            signal: The name of the signal, such as `payment-42`. Names are unique in a store; each signal arrives once.
+            timeout: How many seconds to wait; None for no limit.
 
         Raises:
-            TimeoutError: The signal did not come in time. If the function lets it pass, the model is told so.
+            TimeoutError: The signal did not arrive in time. If the function does not catch it, the model is told.
             UsageError: The run is not durable, or the name or the timeout cannot be used.
         """
         check_signal_name(signal)

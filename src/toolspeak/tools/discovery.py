@@ -41,7 +41,7 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
             that an installed package offers (`settings/plugins.py`).
 
     Returns:
-        The tools, in the order in which they are written; `.skipped` lists the functions that were left out, and why.
+        The tools, in the order of the source; `.skipped` lists the functions that are not tools, and why.
 
     Raises:
         UsageError: Nothing has that name, a file fails to import, or two tools have the same name.

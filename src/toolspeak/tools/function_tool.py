@@ -68,16 +68,16 @@ class Bound(NamedTuple):
 
 
 class Tool(Generic[P, R]):
-    """A function that a model can call. Called from Python, a tool behaves as its function.
+    """A function that a model can call. Called from Python, a tool behaves like its function.
 
-    `Tool(function)` takes the options of `tool`. `Tool(other_tool)` takes over each option that is not given: an option
-    that is given always wins, None included.
+    `Tool(function)` takes the options of `tool`. `Tool(other_tool)` copies each option that is not given; a given
+    option always takes precedence, including None.
 
     Attributes:
-        spec: The description of the tool that models and the loop use.
+        spec: The description of the tool for models and agents.
         function: The function.
-        is_async: Whether calling the function gives an awaitable.
-        is_quick: Whether the function, which is not async, came back at once when a run last called it.
+        is_async: Whether calling the function returns an awaitable.
+        is_quick: Whether the function, if it is not async, returned at once when a run last called it.
 
     Examples:
         >>> def double(x: int) -> int:
@@ -207,7 +207,7 @@ class Tool(Generic[P, R]):
 
     @property
     def deps_type(self) -> Any:
-        """The type of the deps that the function needs in its `Context`; None if it needs none or does not say."""
+        """The type of the deps that the function needs in its `Context`; None if it needs none or has no such type."""
         return self._signature.deps_type
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -351,30 +351,30 @@ def tool(**options: Unpack[ToolOptions]) -> "Callable[[F], FunctionTool[F]]": ..
 @overload
 def tool(function: F, /, **options: Unpack[ToolOptions]) -> "FunctionTool[F]": ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
-    """Make a tool with options that a signature cannot express. A plain function can be used as a tool without it.
+    """Create a tool with options that the signature can't express. A plain function is a tool without it.
 
     Args:
         function: The function; left out when used as `@tool(...)`.
         name: The name for the model, instead of the function's own.
         description: The description for the model, instead of the docstring's.
-        effect: `"read"` changes nothing, `"idempotent"` may be repeated, `"once"` must not be (the careful default).
-        approve: Ask somebody before a call runs: always, or if a function of the call (and of its `Context`, if it
-            has a second parameter) returns True. In `call.arguments` it has the values that `function` would get.
-        sequential: Run a call alone, not beside other calls.
+        effect: `"read"` changes nothing, `"idempotent"` may be repeated, `"once"` (the default) must not be repeated.
+        approve: Whether calls need approval: always, or if a function of the call (and of its `Context`, if it has a
+            second parameter) returns True. `call.arguments` has the values that `function` would get.
+        sequential: Run a call alone, not in parallel with other calls.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
-        result: Whose words the results are. `"own"`: your own data, which no stranger writes, such as a list of your
-            rooms; a call that stands in such a result does not count as quoted. `"foreign"`: anybody may have written
-            them, such as a page or a mail; from then on decisive values must be explained (`Agent(provenance=…)`).
-        decisive: The parameters that say whom, what, how much or where to; True for all, False for none. By default all
-            parameters of a tool with an effect are decisive but those marked `Annotated[…, Free]`, and those of a tool
-            that reads are not. With this, or with `Annotated[…, Decisive]`, values must also be explained after a
-            result of a tool that does not say whose words its results are.
+        result: Who wrote the results. `"own"`: your own data, which no stranger writes, such as a list of your rooms; a
+            call in such a result does not count as quoted. `"foreign"`: anybody may have written them, such as a page
+            or a mail; after that, decisive values must come from a trusted source (`Agent(provenance=…)`).
+        decisive: The parameters that decide whom, what, how much or where to; True for all, False for none. By default
+            these are all parameters of a tool with an effect, except those marked `Annotated[…, Free]`, and none of a
+            tool that only reads. With this, or with `Annotated[…, Decisive]`, results of tools without `result` count
+            as foreign for this tool.
         reconcile: With `effect="once"`: a function of the call (and of its `Context`, if it has a second parameter)
-            that is asked after a crash whether the call has taken effect. It returns `Happened(output)`, False if the
-            call has not, so that it is made now, or None if nobody knows, which the model is told.
+            that finds out after a crash whether the call took effect. It returns `Happened(output)`; False if it did
+            not, so that it is made now; or None if that is unknown, which the model is told.
 
     Examples:
         >>> @tool(effect="read", timeout=5)

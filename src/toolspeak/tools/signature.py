@@ -29,11 +29,11 @@ COMPUTED_DEFAULT = object()
 
 
 class Weight(Enum):
-    """Whether the value of a parameter must come from somebody who may say it: `Annotated[str, Decisive]`.
+    """Whether the value of a parameter must come from a trusted source: `Annotated[str, Decisive]`.
 
     Attributes:
-        DECISIVE: It says whom, what, how much or where to: a recipient, an amount, a path, the id of what is deleted.
-        FREE: Any text may stand there: the text of a mail, a comment.
+        DECISIVE: It decides whom, what, how much or where to: a recipient, an amount, a path, an id.
+        FREE: It may be any text: the body of a mail, a comment.
     """
 
     DECISIVE = "decisive"

@@ -23,7 +23,7 @@ class Skipped:
 
 
 class Toolbox:
-    """Tools in order, by name. A toolbox does not change; make a new one from the tools of another.
+    """Tools in order, by name. A toolbox does not change; create a new one from the tools of another.
 
     Examples:
         >>> def now() -> str:

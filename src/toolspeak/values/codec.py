@@ -4,7 +4,7 @@ A file is JSON Lines: each line is one message or one fact, so that a log can be
 cut. The rules of the format:
 
 1. Each line holds the number of the format (`"v"`) and the `kind` of its content.
-2. A field that this version does not know is passed over: a newer toolspeak may have written it. New fields have
+2. A field that this version does not know is ignored: a newer toolspeak may have written it. New fields have
    defaults, so that older files stay readable. Neither changes the number; the number goes up only when an older
    toolspeak would misread a line, and then it refuses the line.
 3. Reading goes by the type of each field, never by tags found in the data: what a tool returned or a model wrote may
@@ -45,7 +45,7 @@ FORMAT = 1
 """The number of the format that is written, and the highest that can be read."""
 
 MAX_SECONDS = 1e11
-"""A time in a record is less: 3,000 years."""
+"""The highest time in a record: 3,000 years."""
 
 Item: TypeAlias = Message | Fact
 
@@ -53,7 +53,7 @@ Decoder: TypeAlias = Callable[[Any], Any]
 
 
 class IncompleteLineWarning(UserWarning):
-    """The last line of a file of facts was cut, and was left out."""
+    """The last line of a file of facts was incomplete, and was skipped."""
 
 
 def dump_facts(facts: Iterable[Fact]) -> str:
@@ -73,7 +73,7 @@ def dump_facts(facts: Iterable[Fact]) -> str:
 def load_facts(text: str) -> tuple[Fact, ...]:
     """Read the facts of a run from JSON Lines.
 
-    A last line that was cut, as a crash leaves it, is left out, with an `IncompleteLineWarning`.
+    An incomplete last line, which a crash may leave, is skipped with an `IncompleteLineWarning`.
 
     Raises:
         UsageError: A line cannot be read, or holds a message (see `load_messages`). The error names the line.
@@ -91,14 +91,14 @@ def load_facts(text: str) -> tuple[Fact, ...]:
 
 
 def read_seconds(value: Any) -> float | None:
-    """Return a time of a record in seconds; None if it is no number, or none that a clock could show."""
+    """Return a time of a record in seconds; None if it is not a number, or not a valid time."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if -MAX_SECONDS < value < MAX_SECONDS else None  # false for NaN, too
 
 
 def drop_incomplete_line(text: str) -> str:
-    r"""Return JSON Lines without a last line that was cut: the beginning of an object, without a line break after it.
+    r"""Return JSON Lines without an incomplete last line: the beginning of an object, without a line break after it.
 
     Examples:
         >>> drop_incomplete_line('{"v": 1, "kind": "turn_started", "turn": 1}\n{"v": 1, "ki')
@@ -135,7 +135,7 @@ def load_messages(text: str) -> tuple[Message, ...]:
 
 
 def encode(item: Item | Delta) -> dict[str, Any]:
-    """Return one message or fact as JSON data; a delta, too, which is sent but never saved."""
+    """Return one message or event as JSON data. Deltas can be sent, but are never saved."""
     return {"v": FORMAT, **cast("dict[str, Any]", _encode(item))}
 
 

@@ -1,28 +1,28 @@
-"""Everything that toolspeak raises. An error tells a person what was wrong, where, and what to do.
+"""The errors that toolspeak raises. An error says what was wrong, where, and what to do.
 
     ToolspeakError
     ├── UsageError              a wrong argument, a function that cannot be a tool, a file that does not import
-    │   ├── ReplayMiss          a recording holds no answer to what a replayed run asks
-    │   └── ToolsChanged        an MCP server describes its tools in another way than when they were first used
+    │   ├── ReplayMiss          a recording has no answer to a request of a replayed run
+    │   └── ToolsChanged        an MCP server has changed the descriptions of its tools
     ├── ModelError              the endpoint failed
     │   ├── RateLimited         it asked to slow down until no retries were left
     │   ├── ProviderError       it refused the request or failed to answer it
     │   │   ├── ContextExceeded     the conversation does not fit into the context of the model
-    │   │   └── EndpointDown    it could not be reached or failed by itself; another endpoint may answer
+    │   │   └── EndpointDown    it could not be reached or failed; another endpoint may answer
     │   │       └── EndpointTimeout     it sent nothing in time
     │   └── StreamInterrupted   it stopped in the middle of a message
-    ├── ToolError               a call of a tool failed
+    ├── ToolError               a tool call failed
     │   ├── InvalidArguments    the arguments do not fit the tool
     │   └── ServerFailed        an MCP server did not start, or gave no answer
-    ├── OutputMissing           the run ended without the typed output that was asked for
+    ├── OutputMissing           the run ended without its typed output
     ├── LimitReached            agents call agents too deeply
     ├── StoreUnavailable        the database of durable runs cannot be reached, read or written
-    ├── SpansNotSent            a collector of OpenTelemetry cannot be reached, or does not take spans
+    ├── SpansNotSent            an OpenTelemetry collector cannot be reached, or refuses spans
     └── RunPaused               the run waits for an approval; it can be resumed
 
 `frozen.py` has the first two, since value classes raise a `UsageError`. No exception logs or prints
-anything. A call that a model wrote wrongly is not an exception but an event (`CallMalformed`), and a limit of a run is
-not one but a stop reason.
+anything. A malformed call of a model is not an exception but an event (`CallMalformed`), and a reached limit is a stop
+reason of the run.
 """
 
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ from toolspeak.values.outcome import Outcome
 
 
 class ReplayMiss(UsageError):
-    """A recording holds no answer to what is asked; the message shows the difference to the nearest that it has."""
+    """A recording has no answer to a request; the message shows the difference to the nearest recorded one."""
 
 
 class ToolsChanged(UsageError):
-    """An MCP server describes its tools in another way than when they were first used; the message shows the change.
+    """An MCP server has changed the descriptions of its tools; the message shows the difference.
 
     Attributes:
-        server: The server, if the user had accepted its tools: a run that calls it then ends.
+        server: The server, if the user had accepted its tools before: a run that calls it then ends.
     """
 
     def __init__(self, message: str, *, server: str | None = None) -> None:
@@ -54,9 +54,9 @@ class ModelError(ToolspeakError):
     """The endpoint failed.
 
     Attributes:
-        status: The HTTP status that the endpoint answered with, or the one that suits the error in its answer; None if
-            it gave no answer, or one that could not be read.
-        retry_after: Seconds that the endpoint asks to wait before the next request; None if it does not say.
+        status: The HTTP status of the response, or the one that matches the error in it; None if there was no response,
+            or none that could be parsed.
+        retry_after: Seconds that the endpoint asks to wait before the next request; None if it does not ask.
         outcome: If a run had begun and this error ended it: the messages, calls and facts until then.
     """
 
@@ -81,18 +81,18 @@ class ProviderError(ModelError):
 
 
 class ContextExceeded(ProviderError):
-    """The conversation, with the tools and the answer, does not fit into the context of the model: shorten it."""
+    """The conversation, with the tools and the answer, does not fit into the context of the model."""
 
 
 class EndpointDown(ProviderError):
-    """The endpoint could not be reached, sent nothing in time, or failed by itself (a status from 500 on).
+    """The endpoint could not be reached, sent nothing in time, or failed with a status of 500 or more.
 
-    The request was not at fault, so another endpoint may answer it: an agent with several models asks the next one.
+    Another endpoint may answer the same request: an agent with several models asks the next one.
     """
 
 
 class EndpointTimeout(EndpointDown):
-    """The endpoint took a request, or was asked for a connection, and sent nothing in time."""
+    """The endpoint sent nothing in time, after a request or while connecting."""
 
 
 class StreamInterrupted(ModelError):
@@ -100,11 +100,11 @@ class StreamInterrupted(ModelError):
 
 
 class ToolError(ToolspeakError):
-    """A call of a tool failed."""
+    """A tool call failed. Raise it in a tool to choose the message that the model gets."""
 
 
 class InvalidArguments(ToolError):
-    """The arguments of a call do not fit the tool. `str(error)` is exactly the text that a model is sent.
+    """The arguments of a call do not fit the tool. `str(error)` is the text that the model gets.
 
     Attributes:
         tool: The name of the tool.
@@ -127,7 +127,7 @@ class ServerFailed(ToolError):
 
 
 class OutputMissing(ToolspeakError):
-    """The run ended without the typed output that was asked for. `output_optional=True` gives None instead.
+    """The run ended without its typed output. With `output_optional=True`, the output is None instead.
 
     Attributes:
         outcome: The outcome of the run; its `output` is None.
@@ -151,25 +151,24 @@ class OutputMissing(ToolspeakError):
 
 
 class LimitReached(ToolspeakError):
-    """Agents call agents more deeply than is allowed."""
+    """Agents are nested more deeply than `Limits.depth` allows."""
 
 
 class StoreUnavailable(ToolspeakError):
-    """The database of durable runs cannot be reached, read or written. What was not committed has not happened."""
+    """The database of durable runs cannot be reached, read or written. Nothing uncommitted has taken effect."""
 
 
 class SpansNotSent(ToolspeakError):
-    """A collector of OpenTelemetry cannot be reached, or does not take spans."""
+    """An OpenTelemetry collector cannot be reached, or refuses spans."""
 
 
 class RunPaused(ToolspeakError):
-    """The run waits for an approval, and the agent has no `approve` function to ask.
+    """The run waits for an approval, and the agent has no `approve` function.
 
     Attributes:
-        calls: The calls that wait for a yes or a no.
-        facts: The run so far. Saved and loaded, in another process too, it goes on with `agent.resume(facts, …)`.
-        doubts: The values of these calls that neither the user nor the program nor its own data said, by the id of the
-            call.
+        calls: The calls that wait for a decision.
+        facts: The run so far. Save them, and continue with `agent.resume(facts, …)`, also in another process.
+        doubts: The values of these calls that come from untrusted sources, by the id of the call.
     """
 
     outcome: Outcome[Any] | None = None

@@ -23,31 +23,37 @@ from toolspeak.values.origin import Origin
 from toolspeak.values.spec import ToolSpec
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
-"""How a message ended. `closed`: toolspeak closed the stream, since the message was complete enough."""
+"""How a message ended. `closed`: toolspeak closed the stream, because the calls of the message were complete."""
 
 ENDED_WELL: frozenset[FinishReason] = frozenset({"stop", "tool_calls", "closed"})
-"""The ways in which a message ends well, so that its calls may run."""
+"""The reasons after which the calls of a message may run."""
 
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
-"""How much of a call had to be repaired to be read, from nothing to its whole shape."""
+"""What had to be repaired so that a call could be parsed, from nothing to its whole structure."""
 
 StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit", "loop", "cancelled", "error"]
 """Why a run ended.
 
 - `answered`: the model answered without a call, or gave the typed answer.
 - `empty`: the model sent neither text nor a call, twice in a row.
-- `length`: the message was cut off at the most tokens that it may have.
+- `length`: the message was cut off at the token limit.
 - `refused`: the endpoint refused to answer.
-- `limit`: a limit of the run was reached, or the model did not make a call that it had to make.
-- `loop`: the model made the same call again and again, or only calls that could not be run.
+- `limit`: a limit of the run was reached, or the model did not make a required call.
+- `loop`: the model kept repeating the same call, or made only calls that could not run.
 - `cancelled`: the run was stopped from outside.
-- `error`: the endpoint failed, or a function of the program did that a run needs, such as an approver.
+- `error`: the endpoint failed, or a function that the run needs, such as an approver.
 """
 
 
 @frozen
 class ToolChoice:
-    """Which tools the model may or must call. With `named`, it must call all of `names`."""
+    """Which tools the model may or must call.
+
+    Attributes:
+        mode: `auto`: the model decides. `none`: it may call no tool. `required`: it must call at least one. `named`: it
+            must call all of `names`.
+        names: The names of the tools, with `named`.
+    """
 
     mode: Literal["auto", "none", "required", "named"] = "auto"
     names: tuple[str, ...] = ()
@@ -62,19 +68,23 @@ AUTO = ToolChoice()
 
 @frozen
 class TextDelta:
+    """More text of the model's message."""
+
     kind: ClassVar[Literal["text_delta"]] = "text_delta"
     text: str
 
 
 @frozen
 class ThinkingDelta:
+    """More of the model's reasoning."""
+
     kind: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
     text: str
 
 
 @frozen
 class ArgsDelta:
-    """More of the JSON text of a call's arguments. Joined, the texts are the arguments in `CallReady`."""
+    """More of a call's arguments, as JSON. Joined, the texts are the arguments in `CallReady`."""
 
     kind: ClassVar[Literal["args_delta"]] = "args_delta"
     call_id: str
@@ -83,13 +93,13 @@ class ArgsDelta:
 
 @frozen
 class ToolProgress:
-    """The function of a call, or the MCP server of its tool, says how far it is. Of many reports some are left out.
+    """The function of a call, or the MCP server of its tool, reports its progress. Of many reports some are skipped.
 
     Attributes:
         call_id: The id of the call.
-        done: How much is done.
-        total: How much there is to do; None if that is unknown.
-        text: What is done now, for a person.
+        done: The amount of work done.
+        total: The total amount of work; None if it is unknown.
+        text: The current step, in words for the user.
     """
 
     kind: ClassVar[Literal["tool_progress"]] = "tool_progress"
@@ -100,7 +110,7 @@ class ToolProgress:
 
     @property
     def summary(self) -> str:
-        """How far the call is, such as `3 of 10, page 3`."""
+        """The progress in words, such as `3 of 10, page 3`."""
         count = f"{self.done:g}" if self.total is None else f"{self.done:g} of {self.total:g}"
         return f"{count}, {self.text}" if self.text else count
 
@@ -112,22 +122,21 @@ class ToolProgress:
 class Compacted:
     """The conversation became too long, and from here on the model is shown less of it. Nothing is lost from the facts.
 
-    Messages are counted without system messages. The first `dropped` of them are replaced by the summary. In those
-    after them, up to `through`, long results are shortened; the others are shown whole. This fact takes the place of an
-    earlier one.
+    Messages are counted without system messages. The summary replaces the first `dropped` of them. In the following
+    ones, up to `through`, long results are shortened; the rest is shown whole. This fact replaces an earlier one.
 
     Attributes:
         through: The number of messages that are dropped or have their results shortened.
-        summary: What stands in place of the dropped messages.
-        dropped: The number of messages that are dropped.
-        rounds: The number of rounds that these messages are: questions with their answers, calls with their results.
-        prompt: The place of the one message among them that is shown all the same: the prompt of the run; None if that
-            is not among them.
-        shortened: The number of results that are shortened.
-        failure: Why the summary is only a list of what was dropped: the model or the function that should write it
-            failed. "" if it did not.
+        summary: The text that replaces the dropped messages.
+        dropped: The number of dropped messages.
+        rounds: The number of dropped rounds: questions with their answers, calls with their results.
+        prompt: The position of the run's prompt, if it is among the dropped messages: it is shown all the same. None
+            if it is not among them.
+        shortened: The number of shortened results.
+        failure: Why the summary is only a list of the dropped rounds: the error of the model or the function that
+            should have written it. "" if it did not fail.
         usage: The tokens of the request for the summary.
-        cost: What they cost, in US dollars; None if the price is unknown.
+        cost: Their cost in US dollars; None if the price is unknown.
     """
 
     kind: ClassVar[Literal["compacted"]] = "compacted"
@@ -143,11 +152,11 @@ class Compacted:
 
 
 EscalationCause: TypeAlias = Literal["loop", "malformed", "missing"]
-"""When the next model is asked, though the one before it works.
+"""When the next model is asked, although the current one answers.
 
 - `loop`: it made the same call with the same result three times.
-- `malformed`: no call of its last two messages could be run.
-- `missing`: two answers lacked a call that must be made, or were empty.
+- `malformed`: no call of its last two messages could run.
+- `missing`: two answers lacked a required call, or were empty.
 """
 
 
@@ -156,7 +165,7 @@ class Escalation:
     """When another model is asked for a message, and which one.
 
     Attributes:
-        causes: When.
+        causes: When another model is asked.
         models: The names of the models, in the order in which they are asked.
     """
 
@@ -165,35 +174,34 @@ class Escalation:
 
 
 Provenance: TypeAlias = Literal["ask", "refuse", "off"]
-"""What happens to a call with a value that neither the user nor the program nor its own data explain.
+"""What happens to a call with a value that comes neither from the user nor from the program nor from its own data.
 
-- `ask`: somebody is asked, with the reason (`Doubt`). Without anybody to ask, the run pauses.
-- `refuse`: the call is not run, and the model is told why.
+- `ask`: the call needs approval, and the approver gets the reason (`Doubt`). Without an approver, the run pauses.
+- `refuse`: the call does not run, and the model is told why.
 - `off`: the call runs.
 """
 
 
 @frozen
 class RunStarted:
-    """The run begins with these messages and options.
+    """The run starts with these messages and options.
 
     Attributes:
         output: The name of the tool that the model calls to give the typed answer; None if the answer has no type.
-        model: The name of the model that is asked first; `TurnStarted` names the one that is asked in each turn.
+        model: The name of the first model; `TurnStarted` names the model of each turn.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
-        has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
+        has_approver: Whether an approver can decide about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
-            A run that is resumed uses the tools of the program that resumes it.
-        compacted: What an earlier run left of `messages` for the model; None if they are shown whole.
+            A resumed run uses the tools of the program that resumes it.
+        compacted: The compaction of `messages` by an earlier run; None if they are shown whole.
         tool_budget: The most tokens that the tools may take in a request.
-        search_tools: The names of the two tools that help with others, if the run has a budget: `help` and `find_tools`
-            under the names that were free. By its description, any other tool could take their place.
-        guided: Whether a model that is lost is helped on its way (`Guided`). Not so in runs of older versions: a model
+        search_tools: The names of the tools `help` and `find_tools`, if the run has a budget. They have other names if
+            these were taken. Stored, since another tool could imitate their descriptions.
+        guided: Whether a model that is stuck gets guidance (`Guided`). False in runs of older versions: there, a model
             that repeats itself is warned once, and then the run ends.
-        escalation: When another model is asked for a message since the first one is lost; None for never.
-        provenance: What happens to calls with values that nobody explains who may. Not looked at in runs of older
-            versions.
-        exposed: Whether the model whose words the prompt holds was shown a result that is declared as foreign.
+        escalation: When another model is asked for a message because the first one is stuck; None for never.
+        provenance: What happens to calls with values from untrusted sources. "off" in runs of older versions.
+        exposed: Whether a model that wrote part of the prompt was shown a result that is declared as foreign.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -219,7 +227,7 @@ class RunStarted:
 
 @frozen
 class RunResumed:
-    """The run was resumed from its facts, by a process that has nothing else of the run.
+    """The run was resumed from its facts alone.
 
     Attributes:
         limits: The limits of the run from here on; None if they stay as they were.
@@ -233,7 +241,9 @@ class RunResumed:
 class Interrupted:
     """The run was stopped from outside: by a cancellation, a deadline, a failure or a full context.
 
-    `endpoint` stands for all failures: of the endpoint, and of functions that the run needs.
+    Attributes:
+        cause: Why it was stopped. `endpoint` covers all failures: of the endpoint, and of functions that the run needs.
+        detail: The reason in words.
     """
 
     kind: ClassVar[Literal["interrupted"]] = "interrupted"
@@ -243,7 +253,7 @@ class Interrupted:
 
 @frozen
 class RunEnded:
-    """The run has ended, well or not. `detail` says more than `reason`, in words for the user."""
+    """The run has ended, with or without an answer. `detail` is the reason in words for the user."""
 
     kind: ClassVar[Literal["run_ended"]] = "run_ended"
     reason: StopReason
@@ -255,14 +265,14 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
-    """A model is about to be asked for its next message, the `turn`-th of the run.
+    """A model is about to be asked for its next message.
 
     Attributes:
         turn: The number of the turn, from 1.
         model: The name of the model that is asked; "" in facts of older versions.
         dialect: The dialect in which it is asked.
-        in_text: Whether it writes calls in the text of its message; None stands for what `RunStarted` says.
-        context: The tokens of its context, where it has a limit of its own.
+        in_text: Whether it writes calls in the text of its message; None means as in `RunStarted`.
+        context: The tokens of its context, if the model has such a limit.
     """
 
     kind: ClassVar[Literal["turn_started"]] = "turn_started"
@@ -277,10 +287,9 @@ class TurnStarted:
 class TurnRestarted:
     """The model failed to finish its message, and another one is asked for it: `TurnStarted` follows.
 
-    A durable run asks the same models again later; `failed` and `model` are the same then.
+    A durable run asks the same models again later; then `failed` and `model` are the same.
 
-    Everything that was shown of this turn so far is void: display and loop discard it. Calls that run already are
-    cancelled.
+    Everything from this turn so far is discarded; remove it from the display, too. Running calls are cancelled.
 
     Attributes:
         turn: The number of the turn.
@@ -307,13 +316,13 @@ class CallStarted:
 
 @frozen
 class CallReady:
-    """A call is complete. Its function has not run.
+    """A call is complete. Its function has not run yet.
 
     Attributes:
-        call: The call, with arguments that fit the tool as far as they could be made to.
-        repair: How much of it had to be repaired to be read.
-        written: The arguments of an API call as the model wrote them; "" if nothing of them was changed. What was read
-            from text is in the `raw` of the message.
+        call: The call, with arguments coerced to fit the tool as far as possible.
+        repair: What had to be repaired so that it could be parsed.
+        written: The arguments of an API call as the model wrote them; "" if they were not changed. The text of a call
+            that was parsed from text is in the `raw` of the message.
     """
 
     kind: ClassVar[Literal["call_ready"]] = "call_ready"
@@ -324,15 +333,15 @@ class CallReady:
 
 @frozen
 class CallQuoted:
-    """A call that was read from text is a quotation: it stands word for word in what neither user nor program wrote.
+    """A call that was parsed from text is a quotation: it occurs in a text that neither user nor program wrote.
 
-    The fact follows the `CallReady` of the call. Such a call does not run unless somebody approves it.
+    The fact follows the `CallReady` of the call. Such a call runs only if somebody approves it.
 
     Attributes:
         call_id: The id of the call.
-        result_id: The id of the call whose result holds it; "" for anything but a result of the conversation.
-        tool: The tool that returned the result, or whose description holds the call; else "".
-        origin: The origin of the text that holds it; None in files that were saved before there were origins.
+        result_id: The id of the call whose result contains it; "" if another text does.
+        tool: The tool that returned the result, or whose description contains the call; else "".
+        origin: The origin of the text that contains it; None in files of versions without origins.
     """
 
     kind: ClassVar[Literal["call_quoted"]] = "call_quoted"
@@ -344,7 +353,14 @@ class CallQuoted:
 
 @frozen
 class CallMalformed:
-    """The model wrote a call that cannot be understood. It gets a result, as any call does, with the reason."""
+    """The model tried to write a call that cannot be parsed or has no tool. The model is told why.
+
+    Attributes:
+        name: The name of the tool, if it is known.
+        raw: The text of the call.
+        reason: What is wrong.
+        hint: What the model can do about it.
+    """
 
     kind: ClassVar[Literal["call_malformed"]] = "call_malformed"
     call_id: str
@@ -355,24 +371,28 @@ class CallMalformed:
 
     @property
     def reply(self) -> str:
-        """What the model is told: why the call cannot be understood, with a hint where there is one."""
+        """The reason and the hint, as the model is told."""
         return f"{self.reason}. {self.hint}".strip() if self.hint else self.reason
 
 
 @frozen
 class SaidInThought:
-    """All text and calls of this turn so far turned out to be reasoning: display and loop discard them."""
+    """All text and calls of this turn so far turned out to be reasoning, and are discarded."""
 
     kind: ClassVar[Literal["said_in_thought"]] = "said_in_thought"
 
 
 @frozen
 class TurnEnded:
-    """The message of the model has ended, with how it ended, the tokens it took and what they cost.
+    """The message of the model is complete.
 
-    `cost` is in US dollars, at the prices of that day; None if the price is unknown. `stop_text` is the stop text of
-    the request that ended the message, if one did and the endpoint says which. `thought_calls` are the calls in
-    its reasoning, if the message has no other: calls in reasoning are not made.
+    Attributes:
+        message: The message.
+        finish: How it ended.
+        usage: The tokens of the turn.
+        cost: Their cost in US dollars, at the prices of that day; None if the price is unknown.
+        stop_text: The stop text that ended the message, if one did and the endpoint reports it.
+        thought_calls: The calls in its reasoning, if the message has no others. Calls in reasoning are not made.
     """
 
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
@@ -385,27 +405,27 @@ class TurnEnded:
 
 
 LossCause: TypeAlias = Literal["repeated", "failing", "thought", "missing"]
-"""How a model is lost.
+"""How a model is stuck.
 
-- `repeated`: it made the same call with the same result again.
-- `failing`: no call of its last messages could be run.
+- `repeated`: it repeated a call with the same result.
+- `failing`: no call of its last messages could run.
 - `thought`: it wrote a call in its reasoning, and none in its message.
-- `missing`: it did not make a call that it had to make, or wrote nothing.
+- `missing`: it did not make a required call, or wrote nothing.
 """
 
 
 @frozen
 class Guided:
-    """The model is lost, and before its next message it is helped on its way.
+    """The model is stuck, and gets guidance before its next message.
 
     Attributes:
-        cause: How the model is lost.
-        step: `told`: it is told what it has tried in vain, and what it has not tried. `withheld`: calls of `tools` are
-            not run in its next message. `escalated`: another model is asked for the next message. `words`: it is asked
-            for its answer, and no calls are run in its next message.
-        tools: The tools that it called in vain, or did not call.
+        cause: How the model is stuck.
+        step: `told`: it is told what it has tried without success, and what it has not tried. `withheld`: calls of
+            `tools` do not run in its next message. `escalated`: another model is asked for the next message. `words`:
+            it is asked for its answer, and no calls run in its next message.
+        tools: The tools that it called without success, or did not call.
         note: What the model is told; None if it was told before.
-        model: The name of the model that is asked for the next message, if that is another one; else "".
+        model: The name of the model that is asked for the next message, if it is another one; else "".
     """
 
     kind: ClassVar[Literal["guided"]] = "guided"
@@ -417,7 +437,7 @@ class Guided:
 
     @property
     def summary(self) -> str:
-        """What happened and what is done about it, such as `repeated look in vain: was told so`."""
+        """The cause and the step in words, such as `the model repeated look and was told so`."""
         names = ", ".join(self.tools) or "a tool"
         causes = {
             "repeated": f"repeated {names}",
@@ -446,15 +466,15 @@ UNSAID = "is nothing that you, the program or its own data said"
 
 @frozen
 class Doubt:
-    """A value of a call that neither the user nor the program nor its own data explain, after foreign text was shown.
+    """A value in a call that comes from an untrusted source: not from the user, the program or its own data.
 
     Attributes:
-        parameter: The parameter, with the place in its value: `recipient`, `recipients[0]`, `order.amount`.
-        value: The value; of a long text the beginning, its length and its digest.
+        parameter: The parameter, with the position in its value: `recipient`, `recipients[0]`, `order.amount`.
+        value: The value; for a long text its beginning, its length and its digest.
         tool: The tool in whose result the value was found; "" if it was found in no result.
         result_id: The id of the call that had this result; "" for other texts, such as an attachment.
-        around: The words around the value in the text in which it was found; "" if it was found nowhere, so that the
-            model may have put it together.
+        around: The words around the value in the text in which it was found; "" if it was found nowhere: the model
+            may have made it up.
     """
 
     parameter: str
@@ -479,12 +499,12 @@ class Doubt:
 
 @frozen
 class ApprovalNeeded:
-    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer.
+    """A call needs approval. `ApprovalGiven` has the decision.
 
     Attributes:
         call: The call.
-        digest: In a durable run, what an answer is bound to: a digest of the tool, its schema and the arguments.
-        doubts: The values of the call that nobody explains who may.
+        digest: In a durable run, a digest of the tool, its schema and the arguments, for which a decision is valid.
+        doubts: The values of the call that come from untrusted sources.
     """
 
     kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
@@ -494,18 +514,21 @@ class ApprovalNeeded:
 
 
 BY_RULE = "the tool's own rule"
-"""Who answered (`ApprovalGiven.by`) for a call of `tool(approve=function)` that needs nobody to be asked."""
+"""`ApprovalGiven.by` of a call whose rule (`tool(approve=function)`) requires no approval."""
 
 BY_PROVENANCE = "provenance"
-"""Who answered for a call with a value in doubt where `provenance` is `refuse`."""
+"""`ApprovalGiven.by` of a call that was refused because of a value in doubt, where `provenance` is `refuse`."""
 
 
 @frozen
 class ApprovalGiven:
-    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why.
+    """Somebody has decided whether a call may run.
 
     Attributes:
-        by: Who answered, if that is known.
+        call_id: The id of the call.
+        approved: Whether it may run.
+        reason: Why it was refused.
+        by: Who decided, if that is known.
         remember: Whether the values that were in doubt are allowed for the rest of the conversation.
     """
 
@@ -519,7 +542,7 @@ class ApprovalGiven:
 
 @frozen
 class Allow:
-    """An answer to the question whether a call may run: yes.
+    """A decision of an approver: the call may run.
 
     Attributes:
         remember: Whether the values that were in doubt are allowed for the rest of the conversation, too.
@@ -538,13 +561,13 @@ class ToolStarted:
 
 @frozen
 class ToolSuspended:
-    """The function of a call waits, and does not run meanwhile. After `WaitOver` it is called again.
+    """The function of a call waits, and does not run meanwhile. It is called again after `WaitOver`.
 
     Attributes:
         call_id: The id of the call.
         number: The number of the wait in this call, from 1.
-        signal: The name of the signal that the call waits for; "" if it only lets time pass.
-        seconds: How long it waits at most, from this fact on; None for any time.
+        signal: The name of the signal that the call waits for; "" if it only waits for a time.
+        seconds: The longest time to wait, from this fact on; None for no limit.
     """
 
     kind: ClassVar[Literal["tool_suspended"]] = "tool_suspended"
@@ -563,14 +586,14 @@ class ToolSuspended:
 
 @frozen
 class WaitOver:
-    """A wait of a call is over: its time has passed, or the signal came.
+    """A wait of a call is over: its time has passed, or the signal arrived.
 
     Attributes:
         call_id: The id of the call.
         number: The number of the wait in this call, from 1.
-        signal: The name of the signal that it waited for; "" if it only let time pass.
-        came: Whether the signal came.
-        value: What the signal said.
+        signal: The name of the signal that it waited for; "" if it only waited for a time.
+        came: Whether the signal arrived.
+        value: The value of the signal.
     """
 
     kind: ClassVar[Literal["wait_over"]] = "wait_over"
@@ -588,7 +611,7 @@ class WaitOver:
 
 @frozen
 class ToolFinished:
-    """A call has its result: what its function returned, or why it failed or did not run."""
+    """A call has a result: what its function returned, or why it failed or did not run."""
 
     kind: ClassVar[Literal["tool_finished"]] = "tool_finished"
     result: ToolResult
@@ -596,12 +619,12 @@ class ToolFinished:
 
 @frozen
 class HandedOver:
-    """Another agent goes on with the conversation, as soon as all calls of the turn have their results.
+    """Another agent takes over the conversation, as soon as all calls of the turn have results.
 
     Attributes:
-        call_id: The call that hands it over.
-        agent: The name of the other agent: that of the tool that was called.
-        system: Its system prompt, with which the model is asked instead of the one in the conversation.
+        call_id: The call that hands the conversation over.
+        agent: The name of the other agent, which is the name of the called tool.
+        system: Its system prompt, which replaces the one in the conversation.
         model: Its model; `dialect`, `choice` and the others are its options, as in `RunStarted`.
     """
 
@@ -655,10 +678,10 @@ OwnFact: TypeAlias = (
 
 @frozen
 class NestedDelta:
-    """A delta of an inner run: of an agent that a call of this run asks.
+    """A delta of an inner run, of an agent that is a tool of this run.
 
     Attributes:
-        path: The ids of the calls that lead to the inner run, from the outermost run on.
+        path: The ids of the calls that lead to the inner run, from the outermost run.
         event: The delta.
     """
 
@@ -669,10 +692,10 @@ class NestedDelta:
 
 @frozen
 class NestedFact:
-    """A fact of an inner run: of an agent that a call of this run asks.
+    """A fact of an inner run, of an agent that is a tool of this run.
 
     Attributes:
-        path: The ids of the calls that lead to the inner run, from the outermost run on.
+        path: The ids of the calls that lead to the inner run, from the outermost run.
         event: The fact.
     """
 
@@ -682,12 +705,15 @@ class NestedFact:
 
 
 def join_ids(path: tuple[str, ...], call_id: str) -> str:
-    """Return the id by which a call of an inner run is known in the outermost run."""
+    """Return the id that a call of an inner run has in the outermost run."""
     return "/".join((*path, call_id))
 
 
 Delta: TypeAlias = OwnDelta | NestedDelta
+"""A piece to display as it arrives. Deltas are not kept."""
 
 Fact: TypeAlias = OwnFact | NestedFact
+"""Something that happened. Facts are saved, and a run is resumed from them."""
 
 Event: TypeAlias = Delta | Fact
+"""A delta or a fact, as streams yield them. Distinguish them by `kind` or by their class."""

@@ -1,13 +1,13 @@
-"""What a run may use (`Limits`), and what a turn or a run has used (`Usage`)."""
+"""The limits of a run (`Limits`), and the tokens that a turn or a run has used (`Usage`)."""
 
 from toolspeak.values.frozen import frozen
 
 CHARS_PER_TOKEN = 4
-"""Characters of a token, on average, where no endpoint counts tokens."""
+"""Average characters of a token, for texts that no endpoint has counted."""
 
 
 def estimate_tokens(chars: int) -> int:
-    """Return how many tokens a text of that length has, roughly."""
+    """Estimate how many tokens a text of that length has."""
     return -(-chars // CHARS_PER_TOKEN)
 
 
@@ -16,12 +16,12 @@ class Usage:
     """The tokens of a turn or of a run.
 
     Attributes:
-        input_tokens: All tokens of the request, those from a cache included.
-        output_tokens: All tokens of the answer, those of its reasoning included.
-        cached_tokens: The input tokens that the endpoint had in its cache.
-        estimated: Whether the endpoint did not send the numbers.
-        cache_write_tokens: The input tokens that the endpoint has put into its cache.
-        reasoning_tokens: The output tokens of reasoning, where the endpoint counts them.
+        input_tokens: All tokens of the request, including cached ones.
+        output_tokens: All tokens of the answer, including its reasoning.
+        cached_tokens: The input tokens that the endpoint read from its cache.
+        estimated: Whether the numbers are estimates, because the endpoint did not send them.
+        cache_write_tokens: The input tokens that the endpoint wrote to its cache.
+        reasoning_tokens: The output tokens of reasoning, if the endpoint counts them.
     """
 
     input_tokens: int = 0
@@ -44,26 +44,26 @@ class Usage:
 
 @frozen
 class Limits:
-    """The limits of a run. `None` is no limit.
+    """The limits of a run. `None` means no limit.
 
     Attributes:
         turns: Messages of the model.
-        calls: Calls that are run.
-        tokens: Input and output tokens of all turns, those of inner runs included. Where the endpoint counts none,
+        calls: Calls that run.
+        tokens: Input and output tokens of all turns, including inner runs. If the endpoint does not count tokens,
             only the output is estimated.
-        seconds: Seconds from the start of the run, or from the moment it is resumed. The time that the `system` and
-            `choose_tools` functions of the agent take is counted.
-        repeats: How often a call may have the same result. One time before, the model is told so; at this time, its
+        seconds: Seconds from the start of the run, or from the moment it is resumed, including the time of the agent's
+            `system` and `choose_tools` functions.
+        repeats: How often a call may have the same result. One time earlier, the model is told so; at this time, its
             tool is withheld for a message; once more, the model is asked for its answer without calls (`Guided`).
         concurrent: Calls that run at the same time; further calls wait.
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
-        depth: How deeply agents that are tools may be nested below the run: 1 lets its tools be agents, 2 lets those
-            have such tools too.
+        depth: How deeply agents that are tools may be nested below the run: with 1 its tools can be agents, with 2
+            those can have such tools, too.
         context: Tokens of one request and its answer. A longer conversation is compacted (`Compacted`) before the
-            model is asked. A model that runs on this machine has this limit by itself.
-        result_tokens: Tokens of a result that the model is shown whole, of four characters each. Of a longer one it is
-            shown the beginning and the end, a quarter as much, and reads the rest by `recall`. None stands for a
-            quarter of the context, from 1,024 to 16,384. `max_output` of a tool takes its place.
+            model is asked. Models on this machine have such a limit by default.
+        result_tokens: The largest result that the model is shown whole, in tokens of four characters. Of a longer one
+            it is shown the beginning and the end, a quarter as much, and reads the rest with `recall`. None means a
+            quarter of the context, from 1,024 to 16,384. A tool's `max_output` overrides it.
     """
 
     turns: int | None = 10

@@ -85,12 +85,12 @@ class Thinking:
 
 @frozen
 class Media:
-    """An image, a sound or a document: its bytes or its URL. `image` and `file` make one of a path.
+    """An image, a sound or a document: its bytes or its URL. `image` and `file` create one from a path.
 
     Attributes:
         mime: The type, such as `image/png`.
         data: The bytes.
-        url: The address, where there are no bytes.
+        url: The address, if there are no bytes.
         extra: Data of the vendor.
         name: The name of the file, which the model sees.
     """
@@ -122,11 +122,11 @@ class ToolResult:
 
     Attributes:
         call_id: The id of the call.
-        output: The return value as JSON, in full; references read it.
+        output: The return value as JSON, in full; references are resolved from it.
         error: What went wrong, in words for the model.
         ran: Whether the function was called; false for a call with invalid arguments, for example.
         media: Images and other media that the function returned.
-        reason: Why the loop did not let the call run; "" if it did.
+        reason: Why the call was not allowed to run; "" if it was.
     """
 
     call_id: str
@@ -296,7 +296,7 @@ def user(text: str, *attachments: Media) -> Message:
     """Return a user message of one text, with the images and files that belong to it.
 
     Args:
-        text: What the user says.
+        text: The user's text.
         attachments: Images and files: `image("cat.png")`, `file("report.pdf")`.
     """
     for each in attachments:
@@ -313,5 +313,5 @@ def assistant(text: str) -> Message:
 def _check_text(text: object, role: str) -> str:
     if not isinstance(text, str):
         hint = "attachments follow it" if role == "user" else f"for other parts: Message(role={role!r}, parts=(…))"
-        raise UsageError(f"{role}(…) takes a text, not {type(text).__name__}; {hint}")
+        raise UsageError(f"{role}(…) takes a string, not {type(text).__name__}; {hint}")
     return text

@@ -20,8 +20,8 @@ class CallRecord:
     Attributes:
         call: The call.
         result: Its result.
-        exception: What the function raised, with its traceback. It is not saved: a resumed run has only those of the
-            calls that it made itself.
+        exception: The exception of the function, with its traceback. It is not saved: a resumed run has only those of
+            its own calls.
     """
 
     call: ToolCall
@@ -40,7 +40,7 @@ class CallRecord:
 
     @property
     def output(self) -> Json:
-        """What the function returned, as JSON."""
+        """The return value of the function, as JSON."""
         return self.result.output
 
     @property
@@ -56,7 +56,7 @@ def is_tool_bug(error: BaseException | None) -> TypeGuard[Exception]:
 
 @frozen
 class ModelUse:
-    """What one model did in a run: how many messages it wrote, their tokens, and what they cost (None if unknown)."""
+    """The messages of one model in a run, their tokens, and their cost (None if unknown)."""
 
     messages: int = 0
     usage: Usage = Usage()
@@ -65,7 +65,7 @@ class ModelUse:
 
 @frozen
 class Outcome(Generic[T_co]):
-    """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
+    """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` has none.
 
     Attributes:
         text: The answer: the text of the model's last message.
@@ -73,14 +73,14 @@ class Outcome(Generic[T_co]):
         messages: The whole conversation. It can always be sent again: `agent.run("…", messages=outcome.messages)`.
         facts: The facts of the run, from which it can be resumed.
         usage: Tokens of all turns.
-        cost: What all turns cost, in US dollars; None if the price of one of them is unknown.
-        stop_reason: Why the run ended: `answered`, or what stopped it before that.
-        detail: The stop reason in words, where there is more to say.
+        cost: The cost of all turns in US dollars; None if the price of one of them is unknown.
+        stop_reason: Why the run ended: `answered`, or what stopped it before.
+        detail: Details of the stop reason.
         output: The typed answer; None if the run was started without `output`.
         agent: The name of the agent that answered, if the conversation was handed over to it; else "".
-        run_id: The id of the run, which messages in the log and `Context.run_id` have too.
-        compacted: What the model is still shown of `messages`, if they became too long for it (`Limits.context`). Give
-            it to the next run, beside the messages: `agent.run("…", messages=…, compacted=outcome.compacted)`.
+        run_id: The id of the run, also in log messages and `Context.run_id`.
+        compacted: How `messages` were compacted, if they became too long for the model (`Limits.context`). Pass it to
+            the next run with the messages: `agent.run("…", messages=…, compacted=outcome.compacted)`.
     """
 
     text: str
@@ -98,17 +98,17 @@ class Outcome(Generic[T_co]):
 
     @property
     def errors(self) -> int:
-        """How many calls failed by a mistake in a tool (`is_tool_bug`). Those before a run was resumed do not count."""
+        """How many calls failed because of a mistake in a tool (`is_tool_bug`), since the run was last resumed."""
         return sum(is_tool_bug(each.exception) for each in self.calls)
 
     @property
     def guidance(self) -> tuple[Guided, ...]:
-        """How the model was helped when it was lost, and for which messages another model was asked."""
+        """The guidance that the model got when it was stuck, and for which messages another model was asked."""
         return tuple(fact for fact in self.facts if isinstance(fact, Guided))
 
     @property
     def models(self) -> dict[str, ModelUse]:
-        """What each model did, by its name, those of inner runs included; summaries count as messages."""
+        """The messages (including summaries), tokens and cost of each model, by its name, also of inner runs."""
         names: dict[tuple[str, ...], str] = {}
         uses: dict[str, ModelUse] = {}
         for fact in self.facts:

@@ -39,11 +39,11 @@ class ToolSpec:
     Attributes:
         name: The name by which the model calls the tool.
         description: The purpose of the tool, for the model.
-        parameters: JSON schema of the arguments, in the form that `object_schema` gives: `type` is `"object"`, and
-            `properties` is there.
+        parameters: JSON schema of the arguments, as `object_schema` returns it: `type` is `"object"`, and it has
+            `properties`.
         returns: JSON schema of the result, if it is known.
         effect: What a call changes; decides what may start early, be retried or be repeated.
-        approve: Whether somebody must agree before a call runs.
+        approve: Whether calls need approval.
         sequential: Whether a call must run alone.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that a model is shown.
@@ -51,15 +51,15 @@ class ToolSpec:
             write that text as it is, in a fenced block labelled with the name of the tool.
         origin: Where the description and the schemas came from.
         spans: The stretches of the description that have another origin.
-        result: Whose words the results are.
-        decisive: The decisive parameters, if somebody has said which: their values must come from the user, the program
-            or its own data. None stands for all of a tool with an effect but the free ones, and none of one that reads.
+        result: Who wrote the results.
+        decisive: The decisive parameters, if they are declared: their values must come from the user, the program or
+            its own data. None means all but the free ones for a tool with an effect, and none for one that only reads.
         free: The parameters that take any text, such as the text of a mail.
-        reconcile: Whether the program can find out if a call that was cut off has taken effect.
+        reconcile: Whether the program can find out if an interrupted call took effect.
 
     Raises:
         ValueError: `raw` names no string parameter, or not the only required one.
-        UsageError: A schema holds or nests too many values.
+        UsageError: A schema has too many values or levels.
     """
 
     name: str

@@ -12,7 +12,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,11 @@ def _find_excess(result: CodeResult, limits: SandboxLimits) -> str | None:
 
 def _find_children() -> set[str]:
     """Return the children of this process, ended ones too. Other tests may have left some that serve them all."""
-    return {child for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()}
+    children: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # the thread has ended meanwhile, and its children are those of another one
+            children.update((task / "children").read_text().split())
+    return children
 
 
 def main() -> None:

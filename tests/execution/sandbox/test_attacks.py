@@ -134,7 +134,7 @@ def python_for_nobody() -> str | None:
         try:
             command = [python, "-B", "-c", "import tests.execution.sandbox.attacks"]
             options: dict[str, Any] = {"cwd": ROOT, "env": environment(), "user": NOBODY, "group": NOBODY}
-            if subprocess.run(command, **options, extra_groups=[], capture_output=True, timeout=20).returncode == 0:
+            if subprocess.run(command, **options, extra_groups=[], capture_output=True, timeout=60).returncode == 0:
                 return python
         except OSError:
             continue

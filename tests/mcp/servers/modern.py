@@ -1,4 +1,4 @@
-"""An MCP server written with the SDK, on standard input and output, or over HTTP if it gets a port."""
+"""An MCP server written with the SDK, on standard input and output, or over HTTP if it gets the number of a socket."""
 
 import base64
 import sys
@@ -104,9 +104,11 @@ def review(file: str, depth: int = 1) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
+        import socket
+
         import uvicorn
 
-        app = server.streamable_http_app()
-        uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+        listener = socket.socket(fileno=int(sys.argv[1]))
+        uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run([listener])
     else:
         server.run()

@@ -1,1 +1,1 @@
-"""Files that were trained for toolspeak. There is no code here: toolspeak finds and checks them."""
+"""Large files of toolspeak. There is no code here: toolspeak finds and checks them."""

@@ -40,13 +40,13 @@ MAX_CODE_CHARS = 200_000
 def run_code(
     code: str, *, mode: SandboxMode = "auto", limits: SandboxLimits | None = None, unsafe_local: bool = False
 ) -> CodeResult:
-    """Run code as a Python shell would: the result is what it prints, and the value of its last expression.
+    """Run code like a Python shell: the result is the printed output and the value of the last expression.
 
     Args:
         code: The code. Nothing is kept from one run to the next.
-        mode: `"monty"`, `"full"`, or `"auto"`: monty where it is installed, and code that fails there again in full
-            mode. Since code has no effect outside the sandbox, running it twice does no harm.
-        limits: What the code may use; the defaults of `SandboxLimits` if None.
+        mode: `"monty"`, `"full"`, or `"auto"`: monty if it is installed, and full mode for code that fails there.
+            Code has no effect outside the sandbox, so running it twice does no harm.
+        limits: The limits of the code; the defaults of `SandboxLimits` if None.
         unsafe_local: In full mode, run the code even where it cannot be confined.
 
     Raises:

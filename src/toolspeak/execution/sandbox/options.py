@@ -12,7 +12,7 @@ class CodeResult:
     Attributes:
         mode: The mode in which the code ran.
         value: The value of the last expression, as a Python shell shows it; `None` if there is no value to show.
-        stdout: What the code printed, on standard output and standard error, in order.
+        stdout: The printed output, on standard output and standard error, in order.
         error: What went wrong: the traceback, or the limit that stopped the code.
         stopped: Whether a limit stopped the code. Running it again would end the same way.
     """
@@ -31,10 +31,10 @@ SandboxMode: TypeAlias = Literal["monty", "full", "auto"]
 
 @frozen
 class SandboxLimits:
-    """What one run of code may use.
+    """The limits of one run of code.
 
     Attributes:
-        seconds: Wall-clock seconds from the first line on. Waiting counts too; in `monty` it is limited separately.
+        seconds: Wall-clock seconds from the first line. Waiting counts too; in `monty` it is limited separately.
         memory: Bytes of memory.
         output: Characters that the code may print (in `full`, bytes), and characters of its value that are shown.
         recursion: The deepest recursion in `monty`; CPython has its own limit.

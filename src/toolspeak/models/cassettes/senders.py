@@ -342,6 +342,6 @@ def replay_embedded_model(
 
 def _refuse(model: Model) -> UsageError:
     return UsageError(
-        f"{model.name} ({type(model).__name__}) sends no requests over HTTP that could be recorded; "
+        f"{model.name} ({type(model).__name__}) sends no HTTP requests that could be recorded; "
         "replay the facts of a run instead: toolspeak.testing.replay(facts)"
     )

@@ -129,7 +129,7 @@ def load_tape(path: Path) -> list[TapeEntry]:
     except OSError as error:
         raise UsageError(f"the cassette {path} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not a cassette: it is no text") from None
+        raise UsageError(f"{path} is not a cassette: it is not text") from None
     complete = drop_incomplete_line(text)
     if len(complete) < len(text):
         number = complete.count("\n") + 1
@@ -217,7 +217,7 @@ class FolderWriter:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{folder} cannot be recorded in: {error.strerror or error}") from None
+            raise UsageError(f"cannot record in {folder}: {error.strerror or error}") from None
         self._folder = folder
         self._models: list[RecordedModel] = []
         self._day = ""

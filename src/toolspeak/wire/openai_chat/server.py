@@ -44,7 +44,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     """Read the body of a request; nothing of it is in the path. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
     if fields.integer("n") not in (None, 1):
-        raise fields.error("n", "only one answer can be asked for", "unsupported_value")
+        raise fields.error("n", "only one answer can be requested", "unsupported_value")
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
             raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
