@@ -26,10 +26,18 @@ from toolspeak.tools.schema_function import describe_function
 from toolspeak.values.events import ApprovalNeeded, Compacted, NestedFact
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.spec import ResultField, ToolSpec
 
 VERSION = "v1.2.2"
 LABELS = tomllib.loads((Path(__file__).parent.parent / "provenance_labels.toml").read_text(encoding="utf-8"))
+RECORDS = {
+    name: tuple(
+        ResultField(path=path, **({} if label == "own" else {key: tuple(each) for key, each in label.items()}))
+        for path, label in fields.items()
+    )
+    for name, fields in LABELS.pop("records").items()
+}
+"""The labels of fields, by the name that a tool has for them as its `result`."""
 MARK = "<INFORMATION>"
 LIMITS = Limits(turns=None, calls=None, repeats=None)
 
@@ -143,13 +151,14 @@ def describe(name: str, function: Any) -> ToolSpec:
     if name not in SPECS:
         schema = function.parameters.model_json_schema()
         schema.setdefault("properties", {})
-        has_effect = LABELS[name].get("effect", False)
+        has_effect, result = LABELS[name].get("effect", False), LABELS[name]["result"]
         SPECS[name] = ToolSpec(
             name=name,
             description=function.description,
             parameters=schema,
             effect="once" if has_effect else "read",
-            result=LABELS[name]["result"],
+            result="foreign" if result in RECORDS else result,
+            fields=RECORDS.get(result, ()),
             decisive=tuple(LABELS[name].get("decisive", ())) if has_effect else None,
             origin=Origin.PROGRAM,
         )

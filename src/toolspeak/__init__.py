@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolspeak.tools import Decisive as Decisive
     from toolspeak.tools import Free as Free
     from toolspeak.tools import Happened as Happened
+    from toolspeak.tools import Key as Key
     from toolspeak.tools import Tool as Tool
     from toolspeak.tools import Toolbox as Toolbox
     from toolspeak.tools import discover as discover
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "models": "Model RetryPolicy Sampling connect",
     "run": "Agent AsyncStream Chain Chat Stream previous",
-    "tools": "Context Decisive Free Happened Tool Toolbox discover tool",
+    "tools": "Context Decisive Free Happened Key Tool Toolbox discover tool",
     "values.attachments": "file image",
     "values.errors": (
         "EndpointDown InvalidArguments ModelError OutputMissing ProviderError RateLimited ReplayMiss RunPaused "

@@ -199,13 +199,19 @@ def test_the_list_says_which_tools_need_approval(tmp_path: Path):
 
 def test_the_list_says_whose_words_results_are_and_what_is_decisive(tmp_path: Path):
     (tmp_path / "acts.py").write_text(
-        "from typing import Annotated\nfrom toolspeak import Free, tool\n"
+        "from typing import Annotated\nfrom toolspeak import Free, Key, tool\n"
         "@tool(effect='read', result='foreign')\ndef look(url: str) -> str:\n    'Look.'\n"
         "@tool(result='own')\ndef send(to: str, text: Annotated[str, Free]) -> str:\n    'Send.'\n"
+        "@tool(effect='read', result={'id': Key('to', by='name'), 'owner': 'own'})\ndef seek() -> str:\n    'Seek.'\n"
+        "@tool(effect='read', result=Key('to'))\ndef names() -> str:\n    'Name.'\n"
     )
     lines = run(tmp_path, "tools", "acts.py").stdout.splitlines()
     assert lines[:2] == ["look (foreign results)  Look.", "    url: string"]
     assert lines[3:6] == ["send (own results)  Send.", "    to: string (decisive)", "    text: string"]
+    assert lines[7::2][:2] == [
+        "seek (foreign results, but for id, owner)  Seek.",
+        "names (foreign results, but for keys)  Name.",
+    ]
 
 
 def test_what_was_skipped_is_listed_with_its_reason(folder: Path):

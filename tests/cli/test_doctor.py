@@ -104,7 +104,10 @@ def test_a_model_that_cannot_be_found_is_a_fault_with_the_words_of_its_error(tmp
     done = doctor(tmp_path, "--offline")  # the embedded model, whose weights are not in this home
     assert done.returncode == 1
     state, words, cure = find(done, "model")
-    assert (state, cure) == ("fault", "get them: toolspeak pull")
+    assert (state, cure) == (
+        "fault",
+        "get them with toolspeak pull, or name another model, such as openai:NAME or ollama:NAME",
+    )
     assert words == "local: the weights of the embedded model are not on this machine"
 
 

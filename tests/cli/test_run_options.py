@@ -158,6 +158,15 @@ def test_of_an_answer_that_was_cut_no_code_is_printed(folder: Path, server: Serv
     assert done.stderr.endswith("so no code is printed; it begins:\nHere:\n```python\nprint(1\n")
 
 
+def test_templates_are_listed_and_without_any_the_folder_is_named(folder: Path):
+    none = run_command("templates", cwd=folder, env=environment(folder))
+    assert (none.returncode, none.stdout) == (0, "")
+    assert str(folder / ".config" / "toolspeak" / "templates" / "NAME.toml") in none.stderr
+    write_template(folder, "review", 'prompt = "Review: $input"')
+    some = run_command("templates", cwd=folder, env=environment(folder))
+    assert (some.stdout, some.stderr) == ("review\n", "")
+
+
 def test_a_template_brings_its_prompt_and_its_options(folder: Path, server: Server):
     write_template(
         folder,

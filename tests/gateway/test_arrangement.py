@@ -7,10 +7,11 @@ import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT
 from toolspeak.gateway import app
-from toolspeak.gateway.passthrough import arrange, is_volatile
+from toolspeak.gateway.passthrough import arrange, is_volatile, join_neighbours
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, says
-from toolspeak.values.messages import Message, Result, Text, assistant, system, user
+from toolspeak.values.messages import Call, Media, Message, Result, Text, ToolCall, assistant, find_origin, system, user
+from toolspeak.values.origin import Origin
 from toolspeak.wire.api import WIRES
 
 from .hosting import ask, serve_model
@@ -52,6 +53,62 @@ RESULTS = Message(role="tool", parts=(Result(call_id="a", content=(Text(text="1"
 )
 def test_later_messages_of_the_system_are_laid_in_where_they_stand(given: Any, arranged: Any):
     assert texts(arrange(given)) == arranged
+
+
+CALLED = Message(role="assistant", parts=(Call(call=ToolCall(id="a", name="Read", arguments={})),))
+IMAGE = Message(role="user", parts=(Media(mime="image/png", data=b"1"),))
+
+
+@pytest.mark.parametrize(
+    ("given", "joined"),
+    [
+        ([user("A"), user("B"), user("C")], [("user", "A\n\nB\n\nC")]),
+        ([user("A"), IMAGE, user("B")], [("user", "AB")]),
+        ([assistant("A"), assistant("B"), user("C")], [("assistant", "A\n\nB"), ("user", "C")]),
+        ([assistant("A"), CALLED, RESULTS], [("assistant", "A"), ("tool", "")]),
+        ([CALLED, assistant("A")], [("assistant", ""), ("assistant", "A")]),
+        ([CALLED, RESULTS, user("B")], [("assistant", ""), ("tool", "B")]),
+        ([user("A"), assistant("B"), user("C")], [("user", "A"), ("assistant", "B"), ("user", "C")]),
+        ([], []),
+    ],
+)
+def test_messages_of_one_role_in_a_row_are_joined(given: Any, joined: Any):
+    assert texts(join_neighbours(given, in_text=True)) == joined
+    parts = [part for message in given for part in message.parts if not isinstance(part, Text)]
+    kept = [part for message in join_neighbours(given, in_text=True) for part in message.parts]
+    assert [part for part in kept if not isinstance(part, Text)] == parts
+
+
+def test_an_api_with_a_role_for_results_keeps_them_apart_from_the_user():
+    assert texts(join_neighbours([CALLED, RESULTS, user("B")], in_text=False))[1:] == [("tool", ""), ("user", "B")]
+
+
+def test_words_of_the_user_behind_results_stay_his():
+    joined = join_neighbours([CALLED, RESULTS, user("B")], in_text=True)[1]
+    assert [find_origin(part, joined.role) for part in joined.parts if isinstance(part, Text)] == [Origin.USER] * 2
+
+
+@pytest.mark.parametrize("dialect", [TYPESCRIPT, PYTHON, JSON])
+def test_a_model_of_text_never_sees_two_messages_of_one_role_in_a_row(dialect: Any):
+    call = {"id": "a", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "one"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "three"},
+        {"role": "assistant", "content": "four", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "five"},
+        {"role": "user", "content": "six"},
+        {"role": "user", "content": "seven"},
+    ]
+    model = ScriptedModel([says("Fine.")] * 4)
+    tools = [{"type": "function", "function": {"name": "Read", "parameters": TOOL}}]
+    reply = ask(app([serve_model(model, dialect)]), {"model": "m", "messages": messages, "tools": tools})
+    assert reply.status == 200
+    shown = model.requests[0].shown.messages
+    assert [message.role for message in shown] == ["system", "user", "assistant", "user"]
+    assert shown[1].text == "one\n\ntwo"
+    assert shown[2].text.startswith("three\n\nfour\n")
+    assert shown[3].text.endswith("→ five\n\nsix\n\nseven")
 
 
 @pytest.mark.parametrize(

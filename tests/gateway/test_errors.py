@@ -191,7 +191,7 @@ def test_a_turn_that_was_not_mended_is_not_asked_for_again(streamed: bool):
         ({"messages": None}, "messages", "missing_required_parameter"),
         ({"messages": [{"role": "bot"}]}, "messages[0].role", "invalid_value"),
         ({"temperature": "hot"}, "temperature", "invalid_type"),
-        ({"n": 3}, "n", "unsupported_value"),
+        ({"n": 5}, "n", "unsupported_value"),
         ({"functions": []}, "functions", "unsupported_parameter"),
         (
             {"tool_choice": {"type": "function", "function": {"name": "x"}}},
@@ -250,7 +250,7 @@ def test_the_log_has_the_reason_without_texts_of_others(error: Exception, line: 
 def test_a_refusal_is_one_line_with_its_reason(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, "toolspeak.gateway")
     application = app([serve_model(ScriptedModel([]), TYPESCRIPT)])
-    reply = ask(application, {**BODY, "n": 2})
+    reply = ask(application, {**BODY, "n": 5})
     ask(application, b"no json")
     ask(application, BODY, path="/v1/noth\x1bing")
     first, second, third = (record.getMessage() for record in caplog.records)

@@ -4,12 +4,16 @@ import asyncio
 import base64
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT
 from toolspeak.gateway import app
+from toolspeak.gateway.exchange import ThoughtParser
 from toolspeak.models import Endpoint, HttpModel
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.values.events import TextDelta, ThinkingDelta, Usage
@@ -175,6 +179,16 @@ def test_anthropic_says_one_call_at_a_time_in_its_own_way():
     assert [block["name"] for block in reply.json["content"]] == ["get_weather"]
 
 
+@spoken
+@both
+def test_one_call_is_passed_on_if_the_gateway_is_told_so(dialect: str, streamed: bool):
+    model = ScriptedModel([calls(PARIS, LONDON, SUM, text="Let me see.")], chunk=9)
+    served = serve_model(model, DIALECTS[dialect], one_call=True)
+    reply = ask(app([served]), openai_body(stream=streamed, parallel_tool_calls=True))
+    assert read_meaning(reply) == ("Let me see.", [PARIS], "tool_calls")
+    assert model.requests[0].shown.parallel is False or "only one call" in model.requests[0].shown.messages[-1].text
+
+
 # Which tools may or must be called
 
 
@@ -324,6 +338,51 @@ def test_reasoning_that_began_in_the_prompt_is_held_until_it_is_known(streamed: 
     if streamed:
         kinds = [key for chunk in reply.chunks for c in chunk["choices"] for key in c["delta"]]
         assert kinds.index("reasoning_content") < kinds.index("tool_calls")
+
+
+@both
+@spoken
+@pytest.mark.parametrize("chunk", [1, 4, 1000])
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("<think>\nHm. <b>?\n</think>\n\nIt is </think> so.\n", "Hm. <b>?\n", "It is </think> so.\n"),
+        (" [THINK]Hm.[/THINK]So.", "Hm.", "So."),
+        ("<think>\n\n</think>\n\nSo.", "", "So."),
+        ("<think>Hm. </thin", "Hm. </thin", ""),
+        ("<thinking>Hm.</thinking>So.", "", "<thinking>Hm.</thinking>So."),
+        ("<thin", "", "<thin"),
+        ("So. <think>Hm.</think>", "", "So. <think>Hm.</think>"),
+    ],
+)
+def test_reasoning_is_split_off_without_tools(
+    streamed: bool, dialect: str, chunk: int, text: str, thought: str, answer: str
+):
+    model = ScriptedModel([says(text)], chunk=chunk)
+    said = message(exchange(model, dialect, stream=streamed, tools=[]))
+    assert (said["thought"], said["text"]) == (thought, answer)
+
+
+@both
+@pytest.mark.parametrize("text", ["Hm.\n</think>\nSo.", "<think>Hm.</think>So.", "So."])
+def test_without_tools_reasoning_may_begin_in_the_prompt_too(streamed: bool, text: str):
+    said = message(exchange(ScriptedModel([says(text)], chunk=3), stream=streamed, tools=[], thinks=True))
+    assert (said["thought"], said["text"]) == ("Hm." if "Hm" in text else "", "So.")
+
+
+@given(
+    st.lists(st.sampled_from(["<think>", "</think>", "</thi", "nk>", "<", " ", "\n", "so"]), max_size=8), st.booleans()
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_reasoning_is_split_off_in_the_same_way_in_any_chunks(pieces: list[str], inside: bool):
+    def read(chunks: Sequence[str]) -> tuple[str, str]:
+        parser = ThoughtParser(may_begin_inside=inside)
+        events = [*(event for chunk in chunks for event in parser.feed(chunk)), *parser.close()]
+        thoughts = [event.text for event in events if isinstance(event, ThinkingDelta)]
+        return "".join(thoughts), "".join(event.text for event in events if isinstance(event, TextDelta))
+
+    text = "".join(pieces)
+    assert read(pieces) == read(text) == read([text])
 
 
 def test_without_that_it_is_an_error_and_not_a_wrong_call():
@@ -490,7 +549,7 @@ def test_images_pass_through(dialect: str):
         ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, r"messages\[0\].content\[0\].type"),
         ({"tools": OPENAI_TOOLS * 2}, "is given twice"),
         ({"tool_choice": {"type": "function", "function": {"name": "nope"}}}, "there is no tool 'nope'"),
-        ({"n": 3}, "n: only one answer"),
+        ({"n": 5}, "n: at most 4 answers"),
         ({"temperature": 9}, "temperature"),
         ({"logprobs": True}, "logprobs"),
         ({"response_format": {"type": "yaml"}}, "response_format.type: 'yaml' is none of text, json_object"),

@@ -107,7 +107,7 @@ def test_each_turn_is_reported_with_its_problem(streamed: bool):
 def test_failures_are_reported(streamed: bool):
     _, down = report_exchanges(ScriptedModel([breaks(EndpointDown("it is down"))]), body(stream=streamed))
     _, cut = report_exchanges(ScriptedModel([breaks(EndpointDown("it is down"), text="Well, ")]), body(stream=streamed))
-    _, wrong = report_exchanges(ScriptedModel([]), body(n=2))
+    _, wrong = report_exchanges(ScriptedModel([]), body(n=5))
     _, broken = report_exchanges(ScriptedModel([]), b"{")
 
     assert (down["status"], down["response"]) == (502, None)
@@ -115,7 +115,7 @@ def test_failures_are_reported(streamed: bool):
     assert cut["status"] == (200 if streamed else 502)
     assert cut["turns"][0]["text"] == ("Well, " if streamed else "")
     assert (wrong["status"], wrong["error"]["error"]["param"], wrong["turns"]) == (400, "n", [])
-    assert wrong["request"]["n"] == 2
+    assert wrong["request"]["n"] == 5
     assert (broken["status"], broken["request"], broken["model"]) == (400, None, None)
 
 

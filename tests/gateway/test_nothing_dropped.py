@@ -1,6 +1,7 @@
 """Every part of a request reaches the model, or the client is told that it does not: in a header or in an error."""
 
 import base64
+import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import app
+from toolspeak.gateway.passthrough import IGNORABLE_FIELDS
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, says
 
@@ -129,18 +131,24 @@ PLACES = {
 }
 
 
-def send(place: Place, kinds: list[str], *, strict: bool = False) -> tuple[Reply, str]:
-    """Send parts, each with a mark of its own; return the answer, and all that the model was shown."""
-    shown: list[str] = []
+def ask_listening(body: dict[str, Any], path: str, *, strict: bool = False) -> tuple[Reply, str, list[Request]]:
+    """Send a request; return the answer, all that the model was shown, and what it was asked."""
+    requests: list[Request] = []
 
     def listen(request: Request) -> ScriptedReply:
-        shown.append(repr(request.shown.messages))
+        requests.append(request)
         return says("Fine.")
 
-    model = ScriptedModel([listen] * 3, dialect="typescript")
+    model = ScriptedModel([listen] * 20, dialect="typescript")
+    reply = ask(app([serve_model(model, TYPESCRIPT)], strict=strict), body, path=path)
+    return reply, "".join(repr(request.shown.messages) for request in requests), requests
+
+
+def send(place: Place, kinds: list[str], *, strict: bool = False) -> tuple[Reply, str]:
+    """Send parts, each with a mark of its own; return the answer, and all that the model was shown."""
     body = place.build([place.parts[kind](f"mark{number}x") for number, kind in enumerate(kinds)])
-    reply = ask(app([serve_model(model, TYPESCRIPT)], strict=strict), body, path=place.path)
-    return reply, "".join(shown)
+    reply, shown, _ = ask_listening(body, place.path, strict=strict)
+    return reply, shown
 
 
 def reaches_model(mark: str, shown: str) -> bool:
@@ -160,6 +168,147 @@ def test_every_part_reaches_the_prompt_a_notice_or_an_error(place: Place, data: 
     notice = reply.headers.get("x-toolspeak-notice", "")
     for number, kind in enumerate(kinds):
         assert reaches_model(f"mark{number}x", shown) or kind in notice, (kind, notice)
+
+
+# Items of the responses API, tools and fields
+
+
+def build_pair(call: dict[str, Any], output: dict[str, Any]) -> Callable[[str], list[Any]]:
+    """Items of a call and its result, both with a mark, and with an id of their own."""
+
+    def build(mark: str) -> list[Any]:
+        written = json.dumps([{"call_id": f"id{mark}", **call}, {"call_id": f"id{mark}", **output}])
+        return json.loads(written.replace("MARK", mark))
+
+    return build
+
+
+ITEMS: dict[str, Callable[[str], list[Any]]] = {
+    "message": lambda mark: [{"role": "user", "content": mark}],
+    "answer": lambda mark: [{"role": "assistant", "content": [{"type": "output_text", "text": mark}]}],
+    "developer": lambda mark: [{"role": "developer", "content": mark}],
+    "function_call": build_pair(
+        {"type": "function_call", "name": "look", "arguments": '{"a": "MARKcall"}'},
+        {"type": "function_call_output", "output": "MARKresult"},
+    ),
+    "custom_tool_call": build_pair(
+        {"type": "custom_tool_call", "name": "write", "input": "MARKcall"},
+        {"type": "custom_tool_call_output", "output": "MARKresult"},
+    ),
+    "shell_call": build_pair(
+        {"type": "shell_call", "action": {"commands": ["ls", "MARKcall"]}},
+        {
+            "type": "shell_call_output",
+            "output": [{"stdout": "MARKresult", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+        },
+    ),
+    "local_shell_call": build_pair(
+        {"type": "local_shell_call", "action": {"type": "exec", "command": ["cat", "MARKcall"], "env": {}}},
+        {"type": "local_shell_call_output", "output": "MARKresult"},
+    ),
+    "apply_patch_call": build_pair(
+        {"type": "apply_patch_call", "operation": {"type": "update_file", "path": "a", "diff": "+MARKcall"}},
+        {"type": "apply_patch_call_output", "status": "failed", "output": "MARKresult"},
+    ),
+    "web_search_call": lambda mark: [{"type": "web_search_call", "action": {"query": mark}}],
+    "new_item": lambda mark: [{"type": "new_item", "words": mark}],
+}
+VENDOR_ITEMS = ("web_search_call", "new_item")
+
+
+@given(kinds=st.lists(st.sampled_from([*ITEMS]), min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_every_item_reaches_the_prompt_or_a_notice(kinds: list[str]):
+    marks = [f"mark{number}x" for number in range(len(kinds))]
+    items = [item for kind, mark in zip(kinds, marks, strict=True) for item in ITEMS[kind](mark)]
+    reply, shown, _ = ask_listening({"model": "m", "input": items}, "/v1/responses")
+    assert reply.status == 200, reply.body
+    notice = reply.headers.get("x-toolspeak-notice", "")
+    for kind, mark in zip(kinds, marks, strict=True):
+        if kind in VENDOR_ITEMS:
+            assert kind in notice
+        elif kind.endswith("_call"):
+            assert f"{mark}call" in shown
+            assert f"{mark}result" in shown
+        else:
+            assert mark in shown
+
+
+TOOLS: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
+    "/v1/responses": {
+        "function": lambda mark: {"type": "function", "name": f"f{mark}", "parameters": {}},
+        "custom": lambda mark: {"type": "custom", "name": f"f{mark}"},
+        "namespace": lambda mark: {
+            "type": "namespace", "name": f"n{mark}", "tools": [{"type": "function", "name": "f", "parameters": {}}],
+        },
+        "run_shell": lambda mark: {"type": "shell"},
+        "run_local_shell": lambda mark: {"type": "local_shell"},
+        "apply_patch": lambda mark: {"type": "apply_patch"},
+        "web_search": lambda mark: {"type": "web_search"},
+        "new_tool": lambda mark: {"type": "new_tool", "words": mark},
+    },
+    "/v1/chat/completions": {
+        "function": lambda mark: {"type": "function", "function": {"name": f"f{mark}"}},
+        "custom": lambda mark: {"type": "custom", "custom": {"name": f"f{mark}"}},
+        "new_tool": lambda mark: {"type": "new_tool", "words": mark},
+    },
+    "/v1/messages": {
+        "function": lambda mark: {"name": f"f{mark}", "input_schema": {}},
+        "bash": lambda mark: {"type": "bash_20250124", "name": "bash"},
+        "web_search": lambda mark: {"type": "web_search_20250305", "name": "web_search"},
+        "new_tool": lambda mark: {"type": "new_tool", "words": mark},
+    },
+    GEMINI_PATH: {
+        "function": lambda mark: {"functionDeclarations": [{"name": f"f{mark}"}]},
+        "googleSearch": lambda mark: {"googleSearch": {}},
+        "newTool": lambda mark: {"newTool": {"words": mark}},
+    },
+}  # fmt: skip
+BODIES: dict[str, dict[str, Any]] = {
+    "/v1/responses": {"model": "m", "input": "Hi"},
+    "/v1/chat/completions": {"model": "m", "messages": [{"role": "user", "content": "Hi"}]},
+    "/v1/messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]},
+    GEMINI_PATH: {"contents": [{"parts": [{"text": "Hi"}]}]},
+}
+
+
+@pytest.mark.parametrize("path", TOOLS)
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_every_tool_reaches_the_prompt_or_a_notice(path: str, data: st.DataObject):
+    kinds = data.draw(st.lists(st.sampled_from([*TOOLS[path]]), min_size=1, max_size=5))
+    tools = [TOOLS[path][kind](f"mark{number}x") for number, kind in enumerate(kinds)]
+    reply, shown, _ = ask_listening({**BODIES[path], "tools": tools}, path)
+    assert reply.status == 200, reply.body
+    notice = reply.headers.get("x-toolspeak-notice", "")
+    for number, kind in enumerate(kinds):
+        assert f"mark{number}x" in shown or kind in shown or kind in notice, (kind, notice)
+
+
+NAMES = st.sampled_from(
+    "user metadata top_k seed reasoning_effort thinking frequency_penalty logprobs background prompt conversation "
+    "web_search_options new_field guided_json response_format service_tier".split()
+)
+
+
+def spell(name: str) -> tuple[str, str]:
+    """The name of a field, and the same as Gemini's API spells it."""
+    first, *others = name.split("_")
+    return name, first + "".join(other.title() for other in others)
+
+
+@pytest.mark.parametrize("path", BODIES)
+@given(fields=st.dictionaries(NAMES, st.sampled_from(["mark", 3, True, {"a": "mark"}, ["mark"]]), max_size=4))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_every_field_reaches_the_model_a_notice_or_an_error(path: str, fields: dict[str, Any]):
+    reply, _, requests = ask_listening({**BODIES[path], **fields}, path)
+    if reply.status != 200:
+        assert reply.status == 400
+        assert any(each in reply.error for name in fields for each in spell(name))
+        return
+    told = reply.headers.get("x-toolspeak-notice", "") + repr([request.sampling for request in requests])
+    for name in fields:
+        assert name in IGNORABLE_FIELDS or any(each in told for each in spell(name)), (name, told)
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)

@@ -10,14 +10,15 @@ import httpx
 import openai
 import pytest
 
-from toolspeak.dialects import JSON, NATIVE, TYPESCRIPT
+from toolspeak.dialects import DIALECTS, JSON, NATIVE, TYPESCRIPT
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.models import connect
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Usage
 from toolspeak.values.messages import Text
 from toolspeak.values.pieces import Answer
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import openai_chat
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted
@@ -28,6 +29,7 @@ from .upstream import sends, upstream
 BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 PAGE = "https://chat.example"
+WEATHER = ToolSpec(name="get_weather", description="Weather.", parameters={"properties": {"city": {"type": "string"}}})
 
 
 def post_body(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
@@ -403,3 +405,109 @@ def test_a_schema_that_cannot_be_checked_is_refused_in_the_form_of_the_api(api: 
     reply = ask(app([serve_model(model, TYPESCRIPT)]), {**given, **body}, path=path)
     assert (reply.status, words in reply.error) == (400, True)
     assert model.requests == []
+
+
+# Several answers
+
+
+class Various(ScriptedModel):
+    """A model that answers the same question in another way each time."""
+
+    def __init__(self, *answers: ScriptedReply) -> None:
+        self._answers = iter(answers)
+        super().__init__([lambda request: next(self._answers)] * 9, chunk=4)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+def test_several_answers_are_asked_for_one_by_one(streamed: bool):
+    tools: Any = openai_chat.tool_definitions([WEATHER])
+    model = Various(says("One."), calls(("get_weather", {"city": "Oslo"})), says("Three."))
+    with gateway(serve_model(model, TYPESCRIPT)) as url, openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+        messages: Any = [{"role": "user", "content": "Hi"}]
+        asked: dict[str, Any] = {"model": "m", "messages": messages, "tools": tools, "n": 3, "seed": 7}
+        if not streamed:
+            whole = client.chat.completions.create(**asked)
+        else:
+            with client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as stream:
+                whole = stream.until_done().get_final_completion()
+    assert [choice.index for choice in whole.choices] == [0, 1, 2]
+    assert [choice.message.content or "" for choice in whole.choices] == ["One.", "", "Three."]
+    assert [choice.finish_reason for choice in whole.choices] == ["stop", "tool_calls", "stop"]
+    (call,) = whole.choices[1].message.tool_calls or []
+    assert call.type == "function"
+    assert json.loads(call.function.arguments) == {"city": "Oslo"}
+    assert [request.sampling.seed for request in model.requests] == [7, 8, 9]
+    assert whole.usage is not None
+    assert whole.usage.completion_tokens > 3
+
+
+# Tools that are not allowed
+
+PAINT = ToolSpec(name="paint", description="Paint.", parameters={"properties": {"what": {"type": "string"}}})
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_call_of_a_tool_that_is_not_allowed_is_asked_for_again(dialect: str, streamed: bool):
+    tools: Any = openai_chat.tool_definitions([WEATHER, PAINT])
+    allowed = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "get_weather"}}]}
+    choice = {"type": "allowed_tools", "allowed_tools": allowed}
+    model = ScriptedModel([calls(("paint", {"what": "a wall"})), says("Fine.")], chunk=4)
+    body = {**BODY, "tools": tools, "tool_choice": choice, "stream": streamed}
+    reply = ask(app([serve_model(model, DIALECTS[dialect])]), body)
+    assert reply.status == 200
+    assert b"paint" not in reply.body
+    choices = [each["choices"][0] for each in (reply.chunks if streamed else [reply.json])]
+    said = [choice["delta" if streamed else "message"] for choice in choices]
+    assert "".join(each.get("content", "") for each in said) == "Fine."
+    assert "paint may not be called now. Call one of get_weather" in repr(model.requests[1].shown.messages[-1])
+
+
+def test_the_responses_api_forbids_tools_too():
+    tools = [{"type": "function", "name": name, "parameters": {}} for name in ("get_weather", "paint")]
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "get_weather"}]}
+    model = ScriptedModel([calls(("paint", {})), says("I may not.")])
+    body = {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path="/v1/responses")
+    assert [item["content"][0]["text"] for item in reply.json["output"]] == ["I may not."]
+
+
+# Fields with values that there are not
+
+
+@pytest.mark.parametrize("value", ["auto", "disabled", None])
+def test_truncation_is_repeated(value: str | None):
+    reply, _ = post_body({"truncation": value}, "/v1/responses")
+    assert reply.json["truncation"] == (value or "disabled")
+
+
+def test_another_truncation_is_refused():
+    reply, _ = post_body({"truncation": "middle"}, "/v1/responses")
+    assert (reply.status, reply.error) == (400, "truncation: 'middle' is none of auto, disabled")
+
+
+# One of some texts
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize("with_tools", [False, True])
+def test_gemini_gets_one_of_some_texts(streamed: bool, with_tools: bool):
+    schema = {"type": "STRING", "enum": ["wood", "brass"]}
+    config = {"responseMimeType": "text/x.enum", "responseSchema": schema}
+    tools = [{"functionDeclarations": [{"name": "look", "description": "Look."}]}] if with_tools else []
+    said = 'final_answer({choice: "brass"})' if with_tools else 'It is {"choice": "brass"}.'
+    model = ScriptedModel([says("Brass, I think."), says(said)], chunk=3)
+    body = {"contents": [{"parts": [{"text": "What is a horn?"}]}], "generationConfig": config, "tools": tools}
+    method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path=f"/v1beta/models/m:{method}")
+    assert reply.status == 200, reply.body
+    answers = reply.chunks if streamed else [reply.json]
+    parts = [part for answer in answers for part in answer["candidates"][0]["content"]["parts"]]
+    assert "".join(part["text"] for part in parts) == "brass"
+    assert answers[-1]["candidates"][0]["finishReason"] == "STOP"
+
+
+def test_gemini_is_told_if_there_are_no_texts_to_choose():
+    body = {"contents": [{"parts": [{"text": "?"}]}], "generationConfig": {"responseMimeType": "text/x.enum"}}
+    reply = ask(app([serve_model(ScriptedModel([says("x")]), TYPESCRIPT)]), body, path="/v1/models/m:generateContent")
+    assert (reply.status, "needs a responseSchema with an enum" in reply.error) == (400, True)

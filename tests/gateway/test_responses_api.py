@@ -219,7 +219,7 @@ class TestRest:
     @both
     def test_fields_without_effect_need_no_notice(self, client: openai.OpenAI, streamed: bool):
         raw = client.responses.with_raw_response.create(
-            model="scripted", input="Hi", reasoning={"effort": "low"}, text={"verbosity": "low"}, truncation="auto",
+            model="scripted", input="Hi", reasoning={"effort": "none"}, text={"verbosity": "low"}, truncation="auto",
             prompt_cache_key="k", service_tier="auto", stream=streamed,
         )  # fmt: skip
         assert "x-toolspeak-notice" not in raw.headers

@@ -100,8 +100,8 @@ def test_they_list_the_models(url: str):
 def test_they_are_told_what_is_wrong(url: str):
     asks: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}]}
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
-        with pytest.raises(openai.BadRequestError, match="only one answer") as refused:
-            client.chat.completions.create(**asks, n=2)
+        with pytest.raises(openai.BadRequestError, match="at most 4 answers") as refused:
+            client.chat.completions.create(**asks, n=5)
         assert (refused.value.param, refused.value.code) == ("n", "unsupported_value")
         assert (refused.value.request_id or "").startswith("req_")
         with pytest.raises(openai.NotFoundError, match="/v1/chat/completions"):

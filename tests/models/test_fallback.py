@@ -133,7 +133,7 @@ def test_a_rate_limit_passes_the_message_on(server: Server, second: Server, capl
     assert stream.outcome.text == "Hallo."
     kinds = [event.kind for event in events if not isinstance(event, TextDelta | RunStarted)]
     assert kinds == ["turn_started", "turn_restarted", "turn_started", "turn_ended", "run_ended"]
-    (record,) = caplog.records
+    (record,) = (each for each in caplog.records if each.name == "toolspeak")
     where = f"run {stream.outcome.run_id}, turn 1"
     assert record.getMessage() == f"{where}: a:m failed (RateLimited); asking b:m"
     assert server.posts[0].body["top_k"] == 3

@@ -113,6 +113,6 @@ def test_a_chain_and_a_resumed_run_need_them_too():
 def test_where_it_cannot_be_known_the_log_names_it(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING, logger="toolspeak"):
         outcome = Agent(ScriptedModel([calls(("bare", {})), says("Well.")]), [bare], on_tool_error="tell").run("Whose?")
-    (record,) = caplog.records
+    (record,) = (each for each in caplog.records if each.name == "toolspeak")
     where = f"call {outcome.calls[0].call.id} of run {outcome.run_id}, which has no deps"
     assert record.getMessage() == f"tool bare failed ({where})"

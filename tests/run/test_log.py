@@ -31,7 +31,7 @@ def test_a_failing_tool_leaves_its_traceback(function: object, caplog: pytest.Lo
     script = [calls((name, {"city": "Oslo"}), (name, {"city": "Rome"})), says("Cold.")]
     with caplog.at_level(logging.WARNING, logger="toolspeak"):
         outcome = Agent(ScriptedModel(script, on_tool_error="tell"), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]  # parametrize gives objects
-    (record,) = caplog.records
+    (record,) = (each for each in caplog.records if each.name == "toolspeak")
     assert record.levelno == logging.WARNING
     assert record.getMessage() == f"tool {name} failed (call {outcome.calls[1].call.id} of run {outcome.run_id})"
     assert 'return {"Oslo": "cold"}[city]' in caplog.text
@@ -69,6 +69,6 @@ def test_the_reason_of_an_error_that_ends_a_run_is_logged(caplog: pytest.LogCapt
     agent = Agent(ScriptedModel([breaks(ProviderError("400: unknown model gpt-9"))]))
     with caplog.at_level(logging.WARNING, logger="toolspeak"), pytest.raises(ProviderError):
         agent.run("Hello?")
-    (record,) = caplog.records
+    (record,) = (each for each in caplog.records if each.name == "toolspeak")
     assert record.levelno == logging.WARNING
     assert record.getMessage().endswith("the run has ended (error: 400: unknown model gpt-9)")

@@ -14,7 +14,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Context, Tool, tool
 from toolspeak.values.codec import dump_facts, load_facts
 from toolspeak.values.errors import RunPaused, UsageError
-from toolspeak.values.events import ApprovalNeeded, Compacted, Doubt, NestedFact, RunStarted
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Compacted, Doubt, NestedFact, Provenance, RunStarted
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import AllowedValue, Media, Message, Result, Text, ToolCall, user
 
@@ -274,6 +274,38 @@ def test_a_value_is_allowed_for_the_rest_of_the_conversation():
     assert AllowedValue(tool="pay", parameter="to", value=EVIL) in allowed[1]
 
 
+def test_a_value_that_is_allowed_counts_for_the_other_calls_of_its_message():
+    bank = Bank()
+    asked: list[tuple[str, ...]] = []
+
+    def approve(call: ToolCall, context: Context[Any]) -> Allow:
+        asked.append(tuple(each.parameter for each in context.doubts))
+        return Allow(remember=True)
+
+    def pay(amount: float) -> tuple[str, dict[str, Any]]:
+        return "pay", {"to": EVIL, "amount": amount}
+
+    model = ScriptedModel([READ, calls(pay(0.01), pay(0.01), pay(7), pay(0.01)), says("Done.")])
+    outcome = Agent(model, bank.tools, approve=approve).run("Look.")
+    assert asked == [("to", "amount"), ("to", "amount")]
+    assert sorted(bank.paid) == [(EVIL, 0.01), (EVIL, 0.01), (EVIL, 0.01), (EVIL, 7)]
+    answers = [fact.by for fact in outcome.facts if isinstance(fact, ApprovalGiven)]
+    assert answers == ["", "an earlier answer", "", "an earlier answer"]
+
+
+def test_a_tool_that_always_asks_asks_about_each_call_of_a_message():
+    bank = Bank(approve=True)
+    asked: list[str] = []
+
+    def approve(call: ToolCall) -> Allow:
+        asked.append(call.id)
+        return Allow(remember=True)
+
+    payment = ("pay", {"to": EVIL, "amount": 0.01})
+    Agent(ScriptedModel([READ, calls(payment, payment), says("Done.")]), bank.tools, approve=approve).run("Look.")
+    assert len(asked) == 2
+
+
 def test_a_paused_run_goes_on_from_its_saved_facts():
     bank = Bank()
     agent = Agent(ScriptedModel([READ, ATTACK, ATTACK, says("Done.")]), bank.tools)
@@ -375,6 +407,18 @@ def test_what_a_step_of_a_chain_returned_is_asked_about():
     with pytest.raises(RunPaused):
         chain.run()
     assert bank.paid == []
+
+
+def test_the_models_of_a_chain_refuse_or_look_at_nothing():
+    counts: dict[Provenance, int] = {"refuse": 0, "off": 1}
+    for provenance, count in counts.items():
+        bank = Bank()
+        model = ScriptedModel([READ, ATTACK, says("Done.")])
+        chain = Chain("Look.").with_tools(bank.tools)
+        assert chain.llm(model, provenance=provenance).run().text == "Done."
+        assert len(bank.paid) == count
+    with pytest.raises(UsageError, match="provenance is 'ask', 'refuse' or 'off', not 'no'"):
+        Chain("Look.").llm(provenance="no")  # pyright: ignore[reportArgumentType] (a mistake)
 
 
 PROGRAM = """

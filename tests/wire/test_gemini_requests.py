@@ -281,7 +281,7 @@ def test_schemas_of_openapi():
         ({"contents": [{"parts": [{"functionResponse": {"id": "x", "name": "f"}}]}]}, "functionResponse.id: the message before has no call 'x'"),
         ({**ASKED, "generationConfig": {"candidateCount": 2}}, "generationConfig.candidateCount: only one answer"),
         ({**ASKED, "generationConfig": {"temperature": 3}}, "generationConfig.temperature: must be from 0 to 2"),
-        ({**ASKED, "generationConfig": {"responseMimeType": "text/x.enum"}}, "generationConfig.responseMimeType: is not supported"),
+        ({**ASKED, "generationConfig": {"responseMimeType": "text/x.enum"}}, "generationConfig.responseMimeType: text/x.enum needs a responseSchema with an enum"),
         ({**ASKED, "toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "toolConfig.functionCallingConfig.mode: 'SOME' is none of"),
         ({**ASKED, "tools": [{"functionDeclarations": [{"name": ""}]}]}, "tools[0].functionDeclarations[0].name: is empty"),
     ],

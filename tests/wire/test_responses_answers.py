@@ -35,7 +35,7 @@ from toolspeak.wire import openai_responses
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
 from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.framing import SseReader, encode_event
-from toolspeak.wire.openai_responses.names import RawInputReader
+from toolspeak.wire.raw_text import RawInputReader
 
 PATCH_TEXT = '*** Begin Patch\n+say("hi")\t\\n 🙂\n*** End Patch\n'
 SEND = ToolSpec(name="mail__send", description="Sends.", parameters={"type": "object", "properties": {}})

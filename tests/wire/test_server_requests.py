@@ -303,8 +303,10 @@ def test_messages_of_anthropic():
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}]}, "messages[0].tool_calls[0].function.arguments: not JSON"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}, "messages[0].tool_calls[0].function.arguments: expected an object"),
         ({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}, "messages[0].tool_calls[0].id: is missing"),
-        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]}, "messages[0].tool_calls[0].type: only function calls"),
-        ({"n": 2}, "n: only one answer can be requested"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "other"}]}]}, "messages[0].tool_calls[0].type: only function calls"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]}, "messages[0].tool_calls[0].custom: is missing"),
+        ({"n": 5}, "n: at most 4 answers can be requested"),
+        ({"n": 0}, "n: must be at least 1"),
         ({"functions": []}, "functions: is not supported; use tools"),
         ({"stream": "yes"}, "stream: expected true or false, found text"),
         ({"stream": 1}, "stream: expected true or false, found a whole number"),
@@ -324,7 +326,9 @@ def test_messages_of_anthropic():
         ({"tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice.function.name: there is no tool 'x' in tools"),
         ({"tool_choice": allowed("required", "x")}, "tool_choice.allowed_tools.tools: there is no tool 'x' in tools"),
         ({"tools": [FUNCTION], "tool_choice": allowed("never", "f")}, "tool_choice.allowed_tools.mode: 'never'"),
-        ({"tool_choice": {"type": "custom"}}, "tool_choice.type: 'custom' is not supported"),
+        ({"tool_choice": {"type": "other"}}, "tool_choice.type: 'other' is not supported"),
+        ({"tool_choice": {"type": "custom"}}, "tool_choice.custom: is missing"),
+        ({"tool_choice": {"type": "custom", "custom": {"name": "x"}}}, "tool_choice.custom.name: there is no tool 'x' in tools"),
     ],
 )  # fmt: skip
 def test_what_openai_clients_get_wrong(body: Any, said: str):

@@ -120,10 +120,13 @@ def templates_command(context: typer.Context) -> None:
     sets; in the prompt, $input stands for the prompt of the command.
     """
     if context.invoked_subcommand is None:
-        from toolspeak.cli.safe_text import write_output
-        from toolspeak.settings.files import list_templates
+        from toolspeak.cli.safe_text import print_error, write_output
+        from toolspeak.settings.files import list_templates, templates_folder
 
-        write_output("".join(f"{name}\n" for name in list_templates()))
+        names = list_templates()
+        write_output("".join(f"{name}\n" for name in names))
+        if not names:
+            print_error(f"there are no templates yet; write one: {templates_folder() / 'NAME.toml'}")
 
 
 @templates_app.command("show")

@@ -289,6 +289,7 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
                 (find_chosen_dialect(options.dialect, name, settings) or portal.call(choose_model_dialect(model))).name
             ),
             max_repairs=2 if options.mend else 0,
+            one_call=options.one_call,
             thinks=options.thinks,
             tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
         )

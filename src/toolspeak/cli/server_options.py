@@ -25,7 +25,7 @@ class ServeOptions:
     """The options of `toolspeak serve`."""
 
     GROUPS: ClassVar[Mapping[str, str]] = {
-        "Models": "models aliases dialect adapter mend thinks tool_budget strict no_store",
+        "Models": "models aliases dialect adapter mend thinks one_call tool_budget strict no_store",
         "Endpoints": "retries timeout",
         "Address and access": "host port key_env origins",
         "Recording and watching": "record replay show watch otlp otlp_content",
@@ -70,6 +70,10 @@ class ServeOptions:
             "--thinks",
             help="Answers may begin inside their reasoning, without an opening tag: stream none of it as text.",
         ),
+    ] = False
+    one_call: Annotated[
+        bool,
+        typer.Option("--one-call", help="Pass on only the first call of an answer, for agents that run calls at once."),
     ] = False
     record: Annotated[
         Path | None,

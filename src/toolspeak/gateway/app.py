@@ -43,12 +43,11 @@ from starlette.types import ASGIApp
 
 from toolspeak.dialects.slim_tools import count_tool_tokens
 from toolspeak.gateway.context_check import count_request
-from toolspeak.gateway.exchange import ServedModel, answer_request
+from toolspeak.gateway.exchange import ServedModel, answer_request, answer_several
 from toolspeak.gateway.exchange_report import ExchangeHistory, ExchangeReport, ReportKeeper
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, is_gemini_request, read_body
 from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
-from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.provenance import (
     DOUBTS_HEADER,
     describe_doubts,
@@ -83,7 +82,7 @@ from toolspeak.telemetry import SpanExporter, Tracer
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.telemetry.tracing import read_tracer
 from toolspeak.values.errors import ToolspeakError, UsageError
-from toolspeak.values.events import TurnEnded
+from toolspeak.values.events import TurnEnded, Usage
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName
@@ -398,7 +397,7 @@ class Gateway:
         self, request: Request, given: ChatRequest, api: ServedApiName, field: str, **others: Any
     ) -> Response:
         served = self._catalog.find(given.model)
-        reduced, _ = Passthrough(served.model, served.dialect, api).reduce(given)
+        reduced, _ = served.make_passthrough(api).reduce(given)
         count = await run_while_connected(
             request.receive, count_request(served.model, served.dialect, reduced, served.tool_budget)
         )
@@ -450,7 +449,7 @@ class Gateway:
             served = self._catalog.find(given.model)
             request.state.model = served.name
             is_large: bool = request.state.is_large
-            reduce = Passthrough(served.model, served.dialect, api).reduce
+            reduce = served.make_passthrough(api).reduce
             chat_request, notices = await asyncio.to_thread(reduce, given) if is_large else reduce(given)
             if self._strict:
                 notices.refuse()
@@ -463,7 +462,7 @@ class Gateway:
                 arguments = chat_request.tools, served.dialect, served.tool_budget
                 listed = await asyncio.to_thread(list_tools, *arguments, chat_request.messages, chat_request.choice)
                 excess = describe_excess(listed)
-                notices = replace(notices, remarks=(excess,)) if excess else notices
+                notices = replace(notices, remarks=(*notices.remarks, excess)) if excess else notices
             make_encoder = partial(
                 wire.Encoder,
                 chat_request.model,
@@ -473,7 +472,8 @@ class Gateway:
                 request=given,
             )
             prefix = f"call_{secrets.token_hex(4)}"
-            events = answer_request(served, chat_request, prefix, api, report, self.figures, is_large=is_large)
+            answer_all = answer_request if chat_request.count == 1 else answer_several
+            events = answer_all(served, chat_request, prefix, api, report, self.figures, is_large=is_large)
             described: list[dict[str, Any]] = []
             if (labels := read_labels(request.headers)) is not None:
 
@@ -503,12 +503,13 @@ class Gateway:
                     keep=keep,
                 )
             else:
-                ended = await run_while_connected(request.receive, read_to_end(events))
-                body = _build_body(make_encoder, ended)
+                ends = await run_while_connected(request.receive, read_to_end(events))
+                usage = sum((end.usage for end in ends), Usage())
+                body = _build_body(make_encoder, *ends)
                 if keep is not None:
                     await keep(body)
                 response = JsonResponse(body)
-                if counts := describe_tokens(ended.usage):
+                if counts := describe_tokens(usage):
                     response.headers[TOKENS_HEADER] = counts
                     log.info("%s tokens: %s", request_id, counts)
                 if described:
@@ -532,5 +533,8 @@ def _path_with_query(request: Request) -> str:
     return f"{raw.decode('latin-1')}?{query.decode('latin-1')}"
 
 
-def _build_body(make_encoder: Callable[[], AnswerEncoder], ended: TurnEnded) -> dict[str, Any]:
-    return make_encoder().response(ended.message, ended.finish, ended.usage, ended.stop_text)
+def _build_body(make_encoder: Callable[[], AnswerEncoder], *ends: TurnEnded) -> dict[str, Any]:
+    """Return the body of a whole answer, or of several. Tokens are those of all."""
+    usage = sum((end.usage for end in ends), Usage())
+    bodies = [make_encoder().response(end.message, end.finish, usage, end.stop_text) for end in ends]
+    return make_encoder().join(bodies)

@@ -3,22 +3,23 @@
 `answer_request` drives it. `_OpenRequest` has what the model is shown next, `Attempt` reads one message of the model.
 What may be sent of it is decided in `gate.py`, and for answers in a format in `held_format.py`.
 
-The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
-asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
+The call may be malformed, missing though it was demanded, or quoted; its arguments may not fit the schema of the tool;
+or the answer is not in the format that the client asked for. A model that quotes a call from a result is asked again
+once. If it quotes a call again, the call is dropped.
 A model that asks for help about tools whose descriptions were cut gets it, and is asked again.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from toolspeak.dialects import Constraint, Dialect, Parser
-from toolspeak.dialects.native import NativeDialect, VerbatimParser
+from toolspeak.dialects.native import NativeDialect
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
-from toolspeak.gateway.gate import Gate, SentText
+from toolspeak.gateway.gate import CallCheck, Gate, SentText
 from toolspeak.gateway.held_format import FormatGate, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS, answer_help, list_tools
@@ -26,7 +27,7 @@ from toolspeak.loop import words
 from toolspeak.models import Model, Request, Sampling, match_dialect
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.errors import ContextExceeded, ProviderError, StreamInterrupted
-from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice, TurnEnded, Usage
+from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Result, Text, ToolCall, assistant, assume_origin, user
 from toolspeak.values.origin import Origin
@@ -37,6 +38,9 @@ from toolspeak.wire.chat_request import ChatRequest
 
 REFUSING_STATUSES = (400, 422)
 """Statuses with which a server refuses a field that it does not know."""
+
+WHOLE_CALL_DIALECTS = frozenset({"python", "typescript"})
+"""Dialects in which nothing of a call is known before all of it is there, but for raw texts."""
 
 MAX_TRAILING_CHARS = 200
 """Characters after a whole answer that are read, so that the end of the message and its token counts arrive."""
@@ -50,11 +54,14 @@ class ServedModel:
         name: Its name for clients.
         model: The model.
         dialect: Its dialect.
-        max_repairs: How often it is asked again after a malformed, missing or quoted call, or an answer that is not in
-            the format of the request.
+        max_repairs: How often it is asked again after a malformed, missing or quoted call, one whose arguments do not
+            fit, or an answer that is not in the format of the request.
         thinks: Whether its messages may begin inside reasoning, without an opening tag.
+        one_call: Whether only the first call of an answer is passed on, whatever the request says: for clients that run
+            calls at the same time which the model means in order.
         tool_budget: The most tokens that the tools of a request may take; descriptions are shortened to fit.
         context_check: Keeps requests within the context of the model.
+        refused: What the model has refused to be told, so that it is not told again.
     """
 
     name: str
@@ -63,7 +70,15 @@ class ServedModel:
     max_repairs: int = 2
     thinks: bool = False
     tool_budget: int | None = None
+    one_call: bool = False
     context_check: ContextCheck = field(default_factory=ContextCheck, repr=False, compare=False)
+    refused: set[Literal["effort"]] = field(
+        default_factory=set[Literal["effort"]], init=False, repr=False, compare=False
+    )
+
+    def make_passthrough(self, api: ServedApiName) -> Passthrough:
+        """Return what forwards fields between a client of `api` and this model."""
+        return Passthrough(self.model, self.dialect, api, refuses_effort="effort" in self.refused)
 
 
 class CallNotRepaired(ProviderError):
@@ -86,18 +101,108 @@ class TurnObserver(Protocol):
         ...
 
 
+THOUGHT_TOKENS: Mapping[str, str] = {
+    "<think>": "</think>",
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
+    "<longcat_think>": "</longcat_think>",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+}
+"""Tokens that begin reasoning at the beginning of a message, and those that end it.
+
+Words that a prompt may ask for, such as `<thinking>`, are not among them: a client that asks for those reads them.
+"""
+
+MAX_THOUGHT_TOKEN = max(map(len, THOUGHT_TOKENS))
+
+MAX_LEADING_CHARS = 200
+"""Characters at the beginning of a message that may be blank, and then the beginning of a token."""
+
+
+class ThoughtParser:
+    """Passes text on unchanged, but for reasoning at the beginning of the message, which becomes reasoning."""
+
+    def __init__(self, *, may_begin_inside: bool = False) -> None:
+        """Prepare to read. If it `may_begin_inside`, only the end of the reasoning may be marked."""
+        self._may_begin_inside = may_begin_inside
+        self._state: Literal["start", "unclear", "thought start", "thought", "gap", "text"] = "start"
+        self._held = ""  # may be the beginning of a token
+        self._unclear: list[str] = []  # text or reasoning: the end of the reasoning tells, or that of the message
+        self._closer = "</think>"
+
+    def feed(self, text: str) -> list[Event]:
+        """Read text that has arrived, and return the new events."""
+        events: list[Event] = []
+        text, self._held = self._held + text, ""
+        while text:
+            match self._state:
+                case "start":
+                    text = self._read_start(text)
+                case "thought" | "unclear":
+                    text = self._read_thought(text, events)
+                case "text":
+                    events.append(TextDelta(text=text))
+                    break
+                case _:  # white space around reasoning is dropped
+                    text = text.lstrip()
+                    if text:
+                        self._state = "text" if self._state == "gap" else "thought"
+        return events
+
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
+        """End the message, and return what was held."""
+        held, self._held = "".join(self._unclear) + self._held, ""
+        if not held:
+            return []
+        return [ThinkingDelta(text=held) if self._state == "thought" else TextDelta(text=held)]
+
+    def _read_start(self, text: str) -> str:
+        """Look for a token at the beginning of the message, and return the rest of the text."""
+        first = text.lstrip()[:MAX_THOUGHT_TOKEN]
+        for opener, closer in THOUGHT_TOKENS.items():
+            if first.startswith(opener):
+                self._state, self._closer = "thought start", closer
+                return text.lstrip()[len(opener) :]
+            if opener.startswith(first) and len(text) <= MAX_LEADING_CHARS:
+                self._held = text
+                return ""
+        self._state = "unclear" if self._may_begin_inside else "text"
+        return text
+
+    def _read_thought(self, text: str, events: list[Event]) -> str:
+        """Read reasoning up to its end, and return the rest of the text."""
+        thought, closer, rest = text.partition(self._closer)
+        if not closer:
+            sizes = range(min(len(self._closer) - 1, len(thought)), 0, -1)
+            size = next((size for size in sizes if self._closer.startswith(thought[-size:])), 0)
+            thought, self._held = thought[: len(thought) - size], thought[len(thought) - size :]
+        if self._state == "unclear":
+            self._unclear.append(thought)
+            thought = "".join(self._unclear).strip() if closer else ""
+        if thought:
+            events.append(ThinkingDelta(text=thought))
+        if closer:
+            self._state, self._unclear = "gap", []
+        return rest
+
+
 @frozen
 class VerbatimDialect(NativeDialect):
-    """The dialect for answers in which no call is allowed: the client gets the text of the model unchanged."""
+    """The dialect for answers in which no call is allowed: the client gets the text of the model, and its reasoning.
+
+    Attributes:
+        thinks: Whether a message may begin in the middle of reasoning.
+    """
+
+    thinks: bool = False
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """Return a parser that passes text on unchanged."""
-        return VerbatimParser()
-
-
-VERBATIM = VerbatimDialect()
+        """Return a parser that passes text on unchanged, but for reasoning."""
+        return ThoughtParser(may_begin_inside=self.thinks)
 
 
 async def answer_request(
@@ -130,8 +235,8 @@ async def answer_request(
         build = open_request.build_model_request
         fitted = await served.context_check.fit(served.model, await asyncio.to_thread(build) if is_large else build())
         # A generator around an answer costs something for each token, so there is one only if needed.
-        is_plain = fitted.request.shown.constraint is None
-        asked = model.ask(fitted.request) if is_plain else _ask_constrained(model, fitted.request)
+        is_plain = fitted.request.shown.constraint is None and not open_request.effort
+        asked = model.ask(fitted.request) if is_plain else _ask_again_without(model, fitted.request, open_request)
         async with aclosing(asked) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
@@ -153,8 +258,32 @@ async def answer_request(
         open_request.add_to_history(attempt)
 
 
-async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-    """Ask a model, and once more without the constraint if its server refuses the request: not every server has one."""
+async def answer_several(
+    served: ServedModel,
+    request: ChatRequest,
+    prefix: str,
+    api: ServedApiName = "openai",
+    observer: TurnObserver | None = None,
+    figures: GatewayFigures | None = None,
+    *,
+    is_large: bool = False,
+) -> AsyncGenerator[list[Event]]:
+    """Yield the events of as many answers as the request asks for, one after the other: the model is asked for each.
+
+    The arguments are those of `answer_request`. A seed is raised by one each time, or all answers would be the same.
+    """
+    for number in range(request.count):
+        asked = replace(request, seed=None if request.seed is None else request.seed + number)
+        answer = answer_request(served, asked, f"{prefix}_{number}", api, observer, figures, is_large=is_large)
+        async with aclosing(answer) as events:
+            async for batch in events:
+                yield batch
+
+
+async def _ask_again_without(
+    model: Model, request: Request, open_request: "_OpenRequest"
+) -> AsyncGenerator[Sequence[Piece]]:
+    """Ask a model, and if its server refuses the request, without what not every server has: a constraint, effort."""
     has_begun = False
     try:
         async with aclosing(model.ask(request)) as answer:
@@ -166,9 +295,14 @@ async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Seq
         is_refused = error.status in REFUSING_STATUSES and not isinstance(error, ContextExceeded)
         if has_begun or not is_refused:
             raise
-    unconstrained = replace(request, shown=replace(request.shown, constraint=None))
-    async with aclosing(model.ask(unconstrained)) as answer:
+    was_constrained = request.shown.constraint is not None
+    without = replace(
+        request, shown=replace(request.shown, constraint=None), sampling=open_request.forget_effort(request)
+    )
+    async with aclosing(model.ask(without)) as answer:
         async for pieces in answer:
+            if not was_constrained:
+                open_request.note_refused_effort()
             yield pieces
 
 
@@ -288,14 +422,17 @@ class _OpenRequest:
     """A request that is being answered: what the model is shown next, and how often it may be asked again."""
 
     def __init__(self, served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName) -> None:
+        if served.one_call and request.parallel:
+            request = replace(request, parallel=False)
         self._served, self._request, self._prefix = served, request, prefix
-        self._passthrough = Passthrough(served.model, served.dialect, api)
+        self._passthrough = served.make_passthrough(api)
         self._extra = self._passthrough.forwarded_fields(request)
+        self.effort = self._passthrough.map_effort(request)  # the fields that tell the model how hard to think
         self._choice = request.choice if request.tools else AUTO
         tools = _allowed_tools(request.tools, self._choice)
         self._held = None
-        if request.answer_format is not None:
-            knows_field = self._passthrough.knows_format
+        knows_field = self._passthrough.knows_format
+        if request.answer_format is not None and not (request.answer_format.is_wrapped and knows_field):
             self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
             tools = (*tools, self._held.tool) if self._held.tool is not None else tools
         self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
@@ -303,7 +440,9 @@ class _OpenRequest:
         self._tools = (*tools, *self._listed.own_tools) if has_help else tools
         history = self._passthrough.to_model(request.messages)
         self._history = history if self._held is None else add_instruction(self._held, history)
-        self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
+        verbatim = VerbatimDialect(thinks=served.thinks)
+        self._dialect = match_dialect(served.dialect, served.model) if self._tools else verbatim
+        self._checked_tools = _allowed_tools(request.tools, self._choice)
         self._quotations = QuotationFinder(self._tools, self._dialect)
         self._quotations.follow(request.messages)
         self._has_quoted = False
@@ -326,11 +465,18 @@ class _OpenRequest:
             ends_at_quotation=not self._has_quoted and not is_last,
             sent=self._sent if held is None else SentText(),
             help_names=frozenset(each.name for each in self._listed.own_tools),
+            forbidden={tool.name for tool in request.forbidden_tools},
+            check=CallCheck(
+                self._checked_tools,
+                request.strict_tools,
+                checks_all=not is_last,
+                holds_all=not request.stream or self._dialect.name in WHOLE_CALL_DIALECTS,
+            ),
         )
         format_gate = FormatGate(held, self._sent, hold_text=by_tool or thinks) if held is not None else None
         reader = TurnReader(
             self._dialect,
-            self._tools,
+            (*self._tools, *request.forbidden_tools),
             single=not request.parallel,
             prefix=self._prefix,
             taken={call.id for message in request.messages for call in message.calls},
@@ -355,9 +501,18 @@ class _OpenRequest:
             top_p=request.top_p,
             seed=request.seed,
             stop=request.stop,
-            extra=self._extra or None,
+            extra={**self._extra, **self.effort} or None,
         )
         return Request(shown=shown, dialect=self._served.dialect.name, stream=request.stream, sampling=sampling)
+
+    def forget_effort(self, request: Request) -> Sampling:
+        """Return the settings of a request without effort. Later requests of this one are made without it, too."""
+        self.effort = {}
+        return replace(request.sampling, extra=self._extra or None)
+
+    def note_refused_effort(self) -> None:
+        """Note that the model answers only if it is not told how hard to think."""
+        self._served.refused.add("effort")
 
     def end_attempt(self, attempt: Attempt) -> TurnEnded | None:
         """Return the end of the answer; None if the message is not acceptable, or asks for help."""

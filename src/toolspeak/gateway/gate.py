@@ -6,6 +6,14 @@ ends before it, and the model writes it again when it has the result. Text that 
 held, and blank lines around calls are dropped. A call of a tool that a result names is held as well: it may turn out to
 be quoted from the result, and is dropped then.
 
+The arguments of a call are checked against the schema of its tool (`CallCheck`), unless the call was sent while it
+arrived. If they do not fit, the call counts as malformed.
+
+- A client that asks for it with `strict: true` never gets a call that does not fit. So each of these calls is held
+  until it is complete.
+- Calls of all other tools are held only if that costs nothing, because the dialect is read one whole call at a time.
+  The last message that the model may write, and calls after one that was sent, are not checked: the client does that.
+
 A model that is asked again writes its message anew, and often begins with the same words. If an earlier message to the
 same request was sent in part, its text is not sent again (`SentText`). The words of both messages are
 compared: as long as they are equal, nothing is sent, and what goes on behind them is. If the words differ, they are
@@ -16,7 +24,8 @@ answer, and a signature of its vendor is valid for the reasoning of the last mes
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from toolspeak.loop import find_references
 from toolspeak.values.events import (
@@ -34,6 +43,60 @@ from toolspeak.values.events import (
     Usage,
 )
 from toolspeak.values.messages import Call, Message, Part, Text, Thinking, ToolCall
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import find_problems, is_valid
+from toolspeak.wire.vendor_tools import find_text_fault, get_text_form
+
+MAX_FAULTS = 8
+"""Faults in the arguments of one call that a model is told of."""
+
+
+class CallCheck:
+    """Checks the arguments of calls against the schemas of their tools.
+
+    `strict` are the names of the tools whose calls must fit. Unless it `checks_all`, only their calls are checked. With
+    `holds_all`, all calls that are checked are held until they are complete.
+    """
+
+    def __init__(
+        self, tools: Sequence[ToolSpec], strict: Collection[str], *, checks_all: bool, holds_all: bool = False
+    ) -> None:
+        # A client cannot be given a call of its vendor's own tools whose text is not in the form that it knows.
+        self._strict = {tool.name for tool in tools if tool.name in strict or get_text_form(tool)}
+        self._checked = {tool.name: tool for tool in tools if checks_all or tool.name in self._strict}
+        self._holds_all = holds_all
+
+    def is_held(self, name: str) -> bool:
+        """Whether calls of a tool are held until they are complete. A raw text is sent as it arrives."""
+        tool = self._checked.get(name)
+        if tool is None or (tool.raw is not None and not get_text_form(tool)):
+            return False
+        return self._holds_all or name in self._strict
+
+    def complete(self, call: ToolCall) -> ToolCall:
+        """Return a call with null for what is missing, if the client is strict and the schema allows null there.
+
+        A schema for strict clients requires every key, and writes what may be left out as a value that may be null.
+        """
+        if call.name not in self._strict:
+            return call
+        schema = self._checked[call.name].parameters
+        missing = [name for name in schema.get("required", ()) if name not in call.arguments]
+        nulls = {name: None for name in missing if is_valid(None, schema["properties"].get(name, False), schema)}
+        return replace(call, arguments={**call.arguments, **nulls}) if nulls else call
+
+    def find_fault(self, call: ToolCall, *, is_first: bool) -> str:
+        """Return what is wrong with the arguments of a call; empty if they fit, or are not checked."""
+        tool = self._checked.get(call.name)
+        if tool is None or not (is_first or call.name in self._strict):
+            return ""
+        faults = list(islice(find_problems(dict(call.arguments), tool.parameters, tool.parameters), MAX_FAULTS))
+        if tool.raw is not None and not faults:
+            faults = list(filter(None, [find_text_fault(tool, call.arguments[tool.raw])]))
+        return f"the arguments of {call.name} do not fit: {'; '.join(faults)}" if faults else ""
+
+
+NO_CHECK = CallCheck((), (), checks_all=False)
 
 
 class SentText:
@@ -105,6 +168,8 @@ class Gate:
     ends_at_quotation: bool = True  # whether a quoted call before all others ends the message; else it is only dropped
     sent: SentText = field(default_factory=SentText)  # what was sent of earlier messages to the same request
     help_names: frozenset[str] = frozenset()  # the tools that the gateway answers itself; their calls are not sent
+    check: CallCheck = NO_CHECK  # of the arguments of calls
+    forbidden: Collection[str] = ()  # the names of tools that the client has and does not allow in this answer
 
     has_sent_call: bool = field(default=False, init=False)  # after that the model cannot be asked again
     has_sent_reasoning: bool = field(default=False, init=False)  # whether what was sent turned out to be reasoning
@@ -168,7 +233,9 @@ class Gate:
         if "".join(part.text for part in thoughts) != thinking:
             thoughts = [Thinking(text=thinking)] if thinking else []
         parts: list[Part] = [*thoughts, *([Text(text=text)] if text else [])]
-        parts += [calls.get(event.call.id, Call(call=event.call)) for event in self.calls]
+        for event in self.calls:
+            call = calls.get(event.call.id)
+            parts.append(Call(call=event.call, extra=call.extra if call is not None else None))
         return Message(role="assistant", parts=tuple(parts))
 
     @property
@@ -273,7 +340,7 @@ class Gate:
             return []
         if isinstance(event, CallStarted):
             is_open = not self.has_sent_call and event.name in self.tools and event.call_id not in self._quoted_ids
-            if is_open and not self.may_be_quoted(event.name):
+            if is_open and not self.may_be_quoted(event.name) and not self.check.is_held(event.name):
                 self._live = event.call_id
                 return [*self._open_for_calls(), event]
             self._waiting[event.call_id] = [event]
@@ -303,6 +370,18 @@ class Gate:
         if find_references(call.arguments):
             self.is_done = True
             return []
+        if call.name in self.forbidden:
+            hint = f"Call one of {', '.join(sorted(self.tools)[:MAX_FAULTS])}, or answer in words."
+            reason = f"{call.name} may not be called now"
+            self._reject(CallMalformed(call_id=call.id, name=call.name, raw="", reason=reason, hint=hint))
+            return []
+        if call.id != self._live:
+            completed = self.check.complete(call)
+            if fault := self.check.find_fault(completed, is_first=not self.calls):
+                self._reject(CallMalformed(call_id=call.id, name=call.name, raw="", reason=fault, hint=""))
+                return []
+            if completed is not call:  # the arguments that were written are not those that are sent
+                event, self._waiting[call.id] = replace(event, call=completed), []
         self.calls.append(event)
         self.is_done = self.single
         if call.id == self._live:

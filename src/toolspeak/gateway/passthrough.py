@@ -4,7 +4,7 @@ If the model is asked in the native dialect and in the API of the client, everyt
 the data that a vendor puts on reasoning and calls and needs back. Otherwise:
 
 - Fields that control sampling are forwarded.
-- Fields about accounts, caches and effort are ignored: an answer is right without them.
+- Fields about accounts and caches are ignored: an answer is right without them.
 - A field that asks for an answer in a format is forwarded only to vendors who are known to keep it; for all others the
   gateway does (`held_format.py`). Fields that ask for another form of answer are refused.
 - All other fields, tools that only the servers of a vendor run, and parts of messages that only a vendor can read (a
@@ -20,24 +20,33 @@ turn n must be a prefix of the text for turn n + 1, and what changes between con
 - Lines at the top of the system prompt that hold a date, a time or an id are laid, marked, into the first message of
   the user: the system prompt and the tools behind it are then the same in each conversation.
 - A line with the header of a bill is dropped: it is addressed to servers of the vendor.
+- Messages of one role that follow each other are joined (`join_neighbours`): strict templates refuse those as well.
+
+Each API has its own field for how hard a model should think. It is written as the field of the endpoint's API
+(`read_effort`, `write_effort`). A model that refuses it is asked without, and from then on is not given it.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from toolspeak.dialects import Dialect
 from toolspeak.models import HttpModel, Model
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Media, Message, Opaque, Part, Result, Text
-from toolspeak.wire.api import CLIENT_WIRES, WIRES, ServedApiName
+from toolspeak.values.messages import Media, Message, Opaque, Part, Result, Text, assume_origin
+from toolspeak.values.origin import Origin
+from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.api import CLIENT_WIRES, WIRES, ApiName, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import FieldError
+from toolspeak.wire.gemini_content.client import SIGNING_MODELS
 from toolspeak.wire.json_data import as_list, as_object
-from toolspeak.wire.vendor_tools import name_vendor_tool, read_client_tool
+from toolspeak.wire.vendor_tools import RAW_TOOLS, name_vendor_tool, read_client_tool
 
 HEADER = "x-toolspeak-notice"
+
+EFFORT_REMARK = "effort ignored: this model cannot be told how hard to think"
 
 MAX_NAMES = 20
 """The most names in a header: a request may have any number of fields."""
@@ -222,6 +231,93 @@ def _make_notes(texts: list[str]) -> Message:
     return Message(role="user", parts=(Text(text="\n\n".join(map(_mark, texts))),))
 
 
+def join_neighbours(messages: Sequence[Message], *, in_text: bool) -> tuple[Message, ...]:
+    """Return messages with those of one role that follow each other joined.
+
+    If calls are written `in_text`, results are shown as a message of the user, so that the user's next words join them.
+    """
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and _can_join(last, message, in_text=in_text):
+            joined[-1] = replace(last, parts=(*last.parts, *_separate(last, message)))
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
+def _can_join(before: Message, after: Message, *, in_text: bool) -> bool:
+    match before.role, after.role:
+        case "user", "user":
+            return True
+        case "assistant", "assistant":
+            return not before.calls  # results belong right behind their calls
+        case "tool", "user":
+            return in_text
+        case _:
+            return False
+
+
+def _separate(before: Message, after: Message) -> tuple[Part, ...]:
+    """Return the parts of a message as they follow those of another, in a paragraph of their own."""
+    parts = after.parts
+    if before.role == "tool":  # they stay the words of the user; each text is a line
+        return (Text(text="", origin=Origin.USER), *assume_origin(after, Origin.USER).parts) if parts else ()
+    if before.parts and parts and isinstance(before.parts[-1], Text) and isinstance(parts[0], Text):
+        return (Text(text="\n\n"), *parts)
+    return parts
+
+
+# How hard a model should think
+
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+EFFORTS: Mapping[str, Effort] = {
+    **{level: level for level in get_args(Effort)},
+    "max": "xhigh",
+}
+"""The levels of effort, by the words that APIs have for them."""
+
+BUDGETS: Mapping[Effort, int] = {"none": 0, "minimal": 512, "low": 2_048, "medium": 8_192, "high": 24_576}
+"""The most tokens of reasoning for a level, where an API has no levels. A larger number is the highest level."""
+
+
+def read_effort(fields: Mapping[str, Any]) -> Effort | None:
+    """Return how hard a client wants the model to think, from the fields of any API; None if it does not say."""
+    reasoning, thinking = as_object(fields.get("reasoning")), as_object(fields.get("thinking"))
+    config, gemini = as_object(fields.get("output_config")), as_object(fields.get("thinkingConfig"))
+    words = (fields.get("reasoning_effort"), reasoning.get("effort"), config.get("effort"), gemini.get("thinkingLevel"))
+    for word in words:
+        if isinstance(word, str) and word.lower() in EFFORTS:
+            return EFFORTS[word.lower()]
+    if thinking.get("type") == "disabled" or reasoning.get("enabled") is False:
+        return "none"
+    for budget in (thinking.get("budget_tokens"), gemini.get("thinkingBudget")):
+        if isinstance(budget, int) and budget >= 0:
+            fitting: list[Effort] = [level for level, most in BUDGETS.items() if budget <= most]
+            return fitting[0] if fitting else "high"
+    return None
+
+
+def write_effort(effort: Effort, api: ApiName, model: str) -> dict[str, Any]:
+    """Return the fields by which a model behind an API is told how hard to think."""
+    match api:
+        case "openai":
+            return {"reasoning_effort": effort}
+        case "ollama":
+            return {"reasoning_effort": {"minimal": "low", "xhigh": "high"}.get(effort, effort)}
+        case "openai-responses":
+            return {"reasoning": {"effort": effort}}
+        case "anthropic":
+            if effort == "none":
+                return {"thinking": {"type": "disabled"}}
+            return {"output_config": {"effort": {"minimal": "low", "xhigh": "max"}.get(effort, effort)}}
+        case "gemini":
+            if re.search(SIGNING_MODELS, model) and effort != "none":
+                return {"thinkingConfig": {"thinkingLevel": "high" if effort == "xhigh" else effort}}
+            return {"thinkingConfig": {"thinkingBudget": BUDGETS.get(effort, BUDGETS["high"])}}
+
+
 IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning_effort verbosity moderation thinking cache_control inference_geo user_profile_id workspace_id "
@@ -272,7 +368,13 @@ class Passthrough:
         can_constrain: Whether the API takes any schema to hold an answer to.
     """
 
-    def __init__(self, model: Model, dialect: Dialect, api: ServedApiName) -> None:
+    def __init__(self, model: Model, dialect: Dialect, api: ServedApiName, *, refuses_effort: bool = False) -> None:
+        """Prepare to forward. `refuses_effort` says whether the model has refused to be told how hard to think."""
+        self._model_name = model.model if isinstance(model, HttpModel) else ""
+        self._effort_api: ApiName | None = (
+            model.endpoint.api if isinstance(model, HttpModel) and not refuses_effort else None
+        )
+        self._in_text = dialect.in_text
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
         self._same_api = endpoint is not None and endpoint.api == api and not dialect.in_text
         is_vendor = endpoint is not None and endpoint.quirks.response_format and not endpoint.leaks_calls
@@ -290,28 +392,34 @@ class Passthrough:
         """
         keep_system = self._same_api and self._client_vendor == "anthropic"
         messages = arrange(request.messages, keep_system=keep_system)
+        if not keep_system:
+            messages = join_neighbours(messages, in_text=self._in_text)
         if messages != request.messages:
             request = replace(request, messages=messages)
         if self._same_api:
+            own = {tool.name for tool in RAW_TOOLS.values()} - {tool.name for tool in request.tools}
+            if own.intersection(request.choice.names):
+                problem = "a call of this tool cannot be demanded from this model; use auto or required"
+                raise FieldError("tool_choice", problem, "unsupported_value")
             return request, Notices()
         unread = find_unread_parts(request.messages)
         if not request.extra:
             return request, Notices(parts=unread)
+        effort = read_effort(request.extra)
         known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
         given = dict(request.extra)
         vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
-        client_tools = [tool for each in vendor_tools if (tool := read_client_tool(each)) is not None]
+        added, hosted = _split_vendor_tools(vendor_tools, {tool.name for tool in request.tools})
         notices = Notices(
             fields=tuple(name for name in given if name not in known),
-            tools=tuple(name_vendor_tool(each) for each in vendor_tools if read_client_tool(each) is None),
+            tools=tuple(map(name_vendor_tool, hosted)),
             parts=unread,
+            remarks=(EFFORT_REMARK,) if effort not in (None, "none") and self._effort_api is None else (),
         )
         if missing := [name for name in request.choice.names if name in notices.tools]:
             problem = f"{missing[0]!r} runs on servers of its vendor, and this model cannot call it"
             raise FieldError("tool_choice", problem, "unsupported_value")
         kept = {name: value for name, value in given.items() if name in known}
-        taken = {tool.name for tool in request.tools}
-        added = (tool for tool in client_tools if tool.name not in taken)
         return replace(request, tools=(*request.tools, *added), extra=kept or None), notices
 
     def forwarded_fields(self, request: ChatRequest) -> dict[str, Any]:
@@ -329,6 +437,13 @@ class Passthrough:
                 raise FieldError(name, "this model does not support it", "unsupported_parameter")
         return forwarded
 
+    def map_effort(self, request: ChatRequest) -> dict[str, Any]:
+        """Return the fields that tell the model how hard to think; empty if nobody says it, or it cannot be told."""
+        if self._same_api or self._effort_api is None:
+            return {}
+        effort = read_effort(request.extra or {})
+        return write_effort(effort, self._effort_api, self._model_name) if effort is not None else {}
+
     def to_model(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return messages of the client with their vendor data for the model."""
         if not self._changes_vendor:
@@ -338,6 +453,24 @@ class Passthrough:
     def to_client(self, message: Message) -> Message:
         """Return a message of the model with its vendor data for the client."""
         return _change_vendor(message, self._model_vendor, self._client_vendor) if self._changes_vendor else message
+
+
+def _split_vendor_tools(
+    definitions: Sequence[Mapping[str, Any]], taken: set[str]
+) -> tuple[list[ToolSpec], list[Mapping[str, Any]]]:
+    """Return the tools of a vendor that the client runs, and the definitions of those that are left out.
+
+    `taken` are the names of other tools: a model cannot tell two tools of the same name apart.
+    """
+    added: dict[str, ToolSpec] = {}
+    left_out: list[Mapping[str, Any]] = []
+    for definition in definitions:
+        tool = read_client_tool(definition)
+        if tool is None or tool.name in taken or tool.name in added:
+            left_out.append(definition)
+        else:
+            added[tool.name] = tool
+    return list(added.values()), left_out
 
 
 def _remove_format(fields: Mapping[str, Any]) -> dict[str, Any]:

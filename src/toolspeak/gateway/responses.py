@@ -124,16 +124,13 @@ async def start_stream(
     )
 
 
-async def read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
-    """Return the end of an answer, which holds the whole message."""
-    ended: TurnEnded | None = None
+async def read_to_end(events: AsyncGenerator[list[Event]]) -> list[TurnEnded]:
+    """Return the ends of all answers to a request, each of which holds a whole message. There is at least one."""
     async with aclosing(events):
-        async for batch in events:
-            if isinstance(batch[-1], TurnEnded):
-                ended = batch[-1]
-    if ended is None:
+        ends = [end async for batch in events if isinstance(end := batch[-1], TurnEnded)]
+    if not ends:
         raise ModelError("the answer has no end")
-    return ended
+    return ends
 
 
 class StreamedAnswer(Response):

@@ -16,8 +16,8 @@ Start reading at `decide.py`. To add:
 - what is taken away from a long conversation: `plan_compaction` in `compaction.py`; how it looks: `show_history` there
 - what the model can read again of it: `recall.py`; what it is shown of a long result, and how it asks for the rest:
   `big_results.py`
-- what an argument may refer to: `references.py`; whose words its value must be: `provenance.py`,
-  `doubts.py`
+- what an argument may refer to: `references.py`; whose words its value must be: `provenance.py`, `doubts.py`; what a
+  labelled field of a result explains: `records.py`
 """
 
 from toolspeak.loop.decide import (

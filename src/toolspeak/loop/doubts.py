@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from toolspeak.loop.provenance import Exposure, Sources, name_parameter, shorten_value, write_value
+from toolspeak.loop.provenance import Exposure, FoundFields, Sources, name_parameter, shorten_value, write_value
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallState, State
 from toolspeak.values.events import Doubt
@@ -160,7 +160,12 @@ class _CallCheck:
     def _is_explained(self, place: str, value: Any, given: _SchemaValues) -> bool:
         if given.values and write_value(value) in given.values:
             return True
-        return self._sources.explains(value) or self._sources.allows(self._spec.name, name_parameter(place), value)
+        sources, tool = self._sources, self._spec.name
+        return (
+            sources.explains(value)
+            or sources.allows(tool, name_parameter(place), value)
+            or sources.fills(tool, place, value)
+        )
 
     def _look_at_reference(self, place: str, ref: Ref, given: _SchemaValues) -> Iterator[Doubt]:
         exposure = self._find_exposure(ref)
@@ -171,7 +176,8 @@ class _CallCheck:
             return
         tool = self._state.turn.calls[ref.call].key.tool if ref.call in self._state.turn.calls else ""
         for leaf_place, leaf in self._resolve(place, ref):
-            if (echo is None or echo.has(leaf)) and not self._is_explained(leaf_place, leaf, given):
+            is_clear = self._is_explained(leaf_place, leaf, given) or self._is_labelled(leaf_place, leaf, ref)
+            if (echo is None or echo.has(leaf)) and not is_clear:
                 yield Doubt(
                     parameter=leaf_place,
                     value=shorten_value(leaf),
@@ -179,6 +185,17 @@ class _CallCheck:
                     result_id=ref.call,
                     around=str(leaf)[:MAX_AROUND_CHARS],
                 )
+
+    def _is_labelled(self, place: str, leaf: Any, ref: Ref) -> bool:
+        """Whether a value is in a field of a foreign result that may stand here."""
+        entry = self._state.turn.calls.get(ref.call)
+        if entry is None or entry.call is None or entry.result is None or entry.depends_on:
+            return False
+        spec = self._state.specs.get(entry.key.tool)
+        if spec is None or not spec.fields or not entry.result.ran or entry.result.error is not None:
+            return False
+        found = FoundFields(fields=spec.fields, output=entry.result.output, arguments=entry.call.arguments)
+        return self._sources.fills(self._spec.name, place, leaf, found)
 
     def _find_exposure(self, ref: Ref) -> Exposure:
         """Return what the value of a reference is: that of an own result counts as nothing foreign."""

@@ -19,15 +19,20 @@ wrong but the values. So a value that decides something must be *explained* befo
 6. All else is in doubt, whether it stands in a foreign text or in none: a model that is fooled may also have put a
    value together from pieces, translated it or decoded it.
 7. What somebody has allowed for the rest of a conversation is a part of its messages (`Result.allowed`).
+8. A foreign result may have fields that are more than that: own data, and keys such as ids (`records.py`).
+9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is
+   what the user has asked for.
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from toolspeak.loop.records import Leaf, Records, fold_name, list_scalars
 from toolspeak.loop.references import find_references
 from toolspeak.values.events import (
     ApprovalGiven,
@@ -42,7 +47,6 @@ from toolspeak.values.events import (
 from toolspeak.values.messages import (
     AllowedValue,
     Call,
-    Concat,
     Media,
     Message,
     Result,
@@ -51,8 +55,8 @@ from toolspeak.values.messages import (
     holds_foreign,
     split_text,
 )
-from toolspeak.values.origin import Origin, split_spans
-from toolspeak.values.spec import ResultOwner, ToolSpec
+from toolspeak.values.origin import Origin, Stretch, split_spans
+from toolspeak.values.spec import ResultField, ResultOwner, ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.values.mentions import Mentions
@@ -173,6 +177,28 @@ class Echo(NamedTuple):
     arguments: "Mentions"
 
 
+class KnownCall(NamedTuple):
+    """A call of the conversation.
+
+    Attributes:
+        tool: The tool.
+        unexplained: The texts and numbers in its arguments that nothing explains; None if there are none.
+        refers: Whether there are references in its arguments.
+    """
+
+    tool: str = ""
+    unexplained: "Mentions | None" = None
+    refers: bool = False
+
+
+class FoundFields(NamedTuple):
+    """The labelled fields of a result that the model has not seen yet: a call of the same message refers to it."""
+
+    fields: tuple[ResultField, ...]
+    output: Any
+    arguments: dict[str, Any]
+
+
 class Sources:
     """The texts of a conversation, by what they explain. It is a memo: `follow` reads each message once."""
 
@@ -186,7 +212,12 @@ class Sources:
         self._explaining = make_index()
         self._echoes: list[Echo] = []
         self._exposure = Exposure.NONE
-        self._calls: dict[str, tuple[str, Mentions | None, bool]] = {}  # the tool, what is unexplained, has references
+        self._calls: dict[str, KnownCall] = {}
+        self._fields: dict[str, tuple[ResultField, ...]] = {}  # the labels of a tool's results
+        self._records = Records()
+        self._spoken = make_index()  # what people and programs wrote for this conversation
+        self._quotes: set[str] = set()  # what stands there in quotes
+        self._templates: list[tuple[str, ...]] = []
         self._allowed: set[tuple[str, str, str]] = set()
         self._foreign = make_index()
         self._foreign_texts: list[tuple[str, str, str]] = []  # the tool, the call and the text
@@ -213,6 +244,9 @@ class Sources:
             self._messages.append(message)
 
     def _add_spec(self, spec: ToolSpec) -> None:
+        known = self._fields.setdefault(spec.name, spec.fields)
+        if known != spec.fields:  # another tool of the same name
+            self._fields[spec.name] = ()
         for text, origin in split_spans(spec.description, spec.origin, spec.spans):
             if not origin.is_foreign:
                 self._explaining.add(text)
@@ -226,8 +260,10 @@ class Sources:
             elif isinstance(part, Result):
                 self._add_result(part)
             elif message.role != "assistant" and isinstance(part, Text):
-                for text, origin in split_text(part, message.role):
+                stretches = split_text(part, message.role)
+                for text, origin in stretches:
                     self._add_text(text, origin)
+                self._add_quotes(stretches)
             elif (
                 message.role != "assistant" and isinstance(part, Media) and part.data and part.mime.startswith("text/")
             ):
@@ -237,36 +273,69 @@ class Sources:
     def _add_text(self, text: str, origin: Origin, tool: str = "", result_id: str = "") -> None:
         if origin in EXPLAINED_BY and not (origin is Origin.OWN_RESULT and not tool and self._echoes):
             self._explaining.add(text)
+            if origin is not Origin.OWN_RESULT:
+                self._spoken.add(text)
+            if origin is Origin.USER:
+                for link in list_glued_links(text):
+                    self._explaining.add(link)
         elif origin is not Origin.LOOP:
             self._foreign_texts.append((tool, result_id, text))
 
+    def _add_quotes(self, stretches: Sequence[Stretch]) -> None:
+        """Add what stands in quotes, which may begin in one stretch of a text and end in another."""
+        is_spoken = EXPLAINED_BY - {Origin.OWN_RESULT}
+        whole = "".join(text if origin in is_spoken else _FOREIGN_SIGN for text, origin in stretches)
+        for quote in list_quotes(whole):
+            if _FOREIGN_SIGN not in quote:
+                self._quotes.add(fold_name(quote))
+                self._templates += filter(None, [read_template(quote)])
+
     def _add_call(self, part: Call) -> None:
         arguments = part.call.arguments
-        unexplained = self.find_unexplained(arguments) if self._exposure else None
-        self._calls[part.call.id] = (part.call.name, unexplained, bool(find_references(arguments)))
+        self._calls[part.call.id] = KnownCall(
+            tool=part.call.name,
+            unexplained=self._find_brought(arguments),
+            refers=bool(find_references(arguments)),
+        )
 
     def find_unexplained(self, arguments: dict[str, Any]) -> "Mentions | None":
         """Return the texts and numbers in arguments that nothing explains; None if there are none."""
-        left = [each for each in list_leaves(arguments) if not self.explains(each)]
+        left = [each for each in _list_arguments(arguments) if not self.explains(each)]
         if not left:
             return None
         return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
+
+    def _find_brought(self, arguments: dict[str, Any]) -> "Mentions | None":
+        """Return what a call brings in that a stranger may have said."""
+        return self.find_unexplained(arguments) if self._exposure else None
 
     def _add_result(self, part: Result) -> None:
         self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
         if part.reason:  # what the loop says
             return
-        tool, arguments, refers = self._calls.get(part.call_id, ("", None, False))
+        call = self._calls.get(part.call_id, KnownCall())
         origin = find_origin(part, "tool")
         for each in part.content:
             for text, own in (
                 split_spans(each.text, each.origin or origin, each.spans) if isinstance(each, Text) else ()
             ):
-                # What a call refers to is not in its message, so nobody knows what its result repeats.
-                if own is not Origin.OWN_RESULT or (arguments is None and not refers):
-                    self._add_text(text, own, tool, part.call_id)
-                elif arguments is not None and not refers and not part.is_error:
-                    self._echoes.append(Echo(make_index(text), arguments))
+                if own is not Origin.OWN_RESULT:
+                    self._add_text(text, own, call.tool, part.call_id)
+                else:
+                    self._add_own([text], call, part)
+        is_labelled = part.origin is Origin.FOREIGN_RESULT and not part.is_error and not call.refers
+        if is_labelled and (fields := self._fields.get(call.tool)):
+            self._add_own(self._records.add(fields, _read_output(part), call.unexplained), call, part)
+
+    def _add_own(self, texts: list[str], call: KnownCall, part: Result) -> None:
+        """Add texts of a result that are own data."""
+        if call.refers:  # what a call refers to is not in its message, so nobody knows what its result repeats
+            return
+        if call.unexplained is None:
+            for text in texts:
+                self._add_text(text, Origin.OWN_RESULT, call.tool, part.call_id)
+        elif not part.is_error and texts:
+            self._echoes.append(Echo(make_index(*texts), call.unexplained))
 
     def explains(self, value: Any) -> bool:
         """Whether a text or a number stands where it may."""
@@ -274,20 +343,162 @@ class Sources:
             return True
         return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
 
+    def fills(self, tool: str, place: str, value: Any, found: FoundFields | None = None) -> bool:
+        """Whether a value is a key that may stand at this place of a call, or fits what the user has left open."""
+        records = self._records
+        if found is not None:
+            records, brought = records.copy(), self._find_brought(found.arguments)
+            own = records.add(found.fields, found.output, brought)
+            if str(value) in own and (brought is None or not brought.has(value)):
+                return True
+        names = {name_parameter(place), place.rpartition(".")[2].partition("[")[0]}
+        if records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._is_named):
+            return True
+        if not self._templates or not isinstance(value, str):
+            return False
+        fillings = (fill_template(each, value) for each in self._templates)
+        return any(each and all(map(self._was_shown, each)) for each in fillings)
+
+    def _is_named(self, name: str) -> bool:
+        """Whether the user has said what a thing is called, and not by chance."""
+        return name in self._quotes or (_is_odd(name) and self._spoken.has(name))
+
+    def _was_shown(self, value: str) -> bool:
+        self._index_foreign()
+        return self._foreign.has(value) or self.explains(value)
+
     def allows(self, tool: str, parameter: str, value: Any) -> bool:
         """Whether somebody has allowed a value for the rest of the conversation."""
         return bool(self._allowed) and (tool, parameter, write_value(shorten_value(value))) in self._allowed
 
     def find_place(self, parameter: str, value: Any) -> Doubt:
         """Return the doubt about a value, with the foreign text in which it stands."""
-        for _, _, text in self._foreign_texts[self._foreign_count :]:
-            self._foreign.add(text)
-        self._foreign_count = len(self._foreign_texts)
+        self._index_foreign()
         found, shown = self._foreign.find(value), shorten_value(value)
         if found is None:
             return Doubt(parameter=parameter, value=shown)
         tool, result_id, _ = self._foreign_texts[found.number]
         return Doubt(parameter=parameter, value=shown, tool=tool, result_id=result_id, around=found.words)
+
+    def _index_foreign(self) -> None:
+        for _, _, text in self._foreign_texts[self._foreign_count :]:
+            self._foreign.add(text)
+        self._foreign_count = len(self._foreign_texts)
+
+
+def _list_arguments(arguments: dict[str, Any]) -> Iterator[Leaf]:
+    return (each for each in list_scalars(list(arguments.values())) if each != "")
+
+
+def _read_output(part: Result) -> Any:
+    """Return a result as the tool gave it, as far as its message tells."""
+    if part.output is not None:
+        return part.output
+    text = "".join(each.text for each in part.content if isinstance(each, Text))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+# What the user names and leaves open
+
+_HOLE = re.compile(r"\{[A-Za-z_][\w ]{0,40}\}")
+_FILLING = re.compile(r"\w[\w '’&,()\-]{0,59}")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "„": "“", "«": "»"}
+_QUOTE_START = re.compile(r"(?<![^\W_])['\"`‘“„«](?=\S)")
+
+_FOREIGN_SIGN = "\0"
+"""Stands for the words of others in a text."""
+
+MAX_QUOTE_CHARS = 200
+"""Characters of a text in quotes that is looked at."""
+
+MAX_HOLES = 3
+
+MIN_ODD_CHARS = 12
+"""The fewest characters of a name that counts without quotes."""
+
+
+def _is_odd(name: str) -> bool:
+    """Whether a name is one long word that is none of a language, such as that of a file or an account."""
+    is_long = len(name) >= MIN_ODD_CHARS and " " not in name and not any(sign in name for sign in "@/:")
+    return is_long and any(sign.isdigit() or sign == "." for sign in name[:-1])
+
+
+def list_glued_links(text: str) -> list[str]:
+    """Return the links that a sentence follows without a blank.
+
+    Examples:
+        >>> list_glued_links("Post it on www.shop.example.They know it.")
+        ['www.shop.example']
+    """
+    words = (word.lstrip("(\"'") for word in text.split())
+    pairs = (word.rpartition(".") for word in words if word.startswith(("www.", "http://", "https://")))
+    return [link for link, _, start in pairs if start.isalpha() and start.istitle()]
+
+
+def list_quotes(text: str) -> list[str]:
+    """Return what stands in quotes.
+
+    Examples:
+        >>> list_quotes("Add Anna's list to 'plans.txt' and to «the cook's notes», but not to ' this '.")
+        ['plans.txt', "the cook's notes"]
+    """
+    found: list[str] = []
+    done = 0
+    for sign in _QUOTE_START.finditer(text):
+        start = sign.end()
+        if sign.start() >= done and (end := _find_closing(text, start, _QUOTES[sign.group()])) > start:
+            found.append(text[start:end])
+            done = end + 1
+    return found
+
+
+def _find_closing(text: str, start: int, quote: str) -> int:
+    last = start + MAX_QUOTE_CHARS
+    end = text.find(quote, start, last)
+    while end >= 0 and (text[end - 1].isspace() or text[end + 1 : end + 2].isalnum()):
+        end = text.find(quote, end + 1, last)
+    return end
+
+
+def read_template(quote: str) -> tuple[str, ...]:
+    """Return the pieces of a text around its holes, and nothing if it has none, or hardly anything else.
+
+    Examples:
+        >>> read_template("Dinner at {restaurant_name}")
+        ('dinner at ', '')
+    """
+    pieces = tuple(re.sub(r"\s+", " ", each).casefold() for each in _HOLE.split(quote))
+    is_template = 1 < len(pieces) <= MAX_HOLES + 1 and all(each.strip() for each in pieces[1:-1])
+    return pieces if is_template and any(map(_WORD.search, pieces)) else ()
+
+
+def fill_template(pieces: tuple[str, ...], value: str) -> list[str]:
+    """Return what stands in the holes of a template if a value fits it, and nothing otherwise.
+
+    Names fit: letters, digits and blanks, without the signs that addresses and links have.
+
+    Examples:
+        >>> fill_template(("dinner at ", ""), "Dinner at Chez Anna")
+        ['chez anna']
+        >>> fill_template(("dinner at ", ""), "Dinner at www.evil.example")
+        []
+    """
+    left = " ".join(value.split()).casefold()
+    if not left.startswith(pieces[0]):
+        return []
+    left = left[len(pieces[0]) :]
+    found: list[str] = []
+    for piece in pieces[1:]:
+        end = left.find(piece) if piece else len(left)
+        if end < 0:
+            return []
+        found.append(left[:end])
+        left = left[end + len(piece) :]
+    return [] if left or not all(map(_FILLING.fullmatch, found)) else found
 
 
 def shorten_value(value: Any) -> Any:
@@ -314,19 +525,3 @@ def _list_texts(schema: Any) -> Iterator[str]:
             left += cast("Mapping[str, Any]", each).values()
         elif isinstance(each, list):
             left += cast("list[Any]", each)
-
-
-def list_leaves(value: Any) -> Iterator[str | int | float]:
-    """Yield the texts and numbers in arguments: keys, too, and the texts between references."""
-    left: list[Any] = list(cast("dict[str, Any]", value).values())
-    while left:
-        each = left.pop()
-        if isinstance(each, Concat):
-            left += [part for part in each.parts if isinstance(part, str)]
-        elif isinstance(each, dict):
-            pairs = cast("dict[str, Any]", each)
-            left += [*pairs.keys(), *pairs.values()]
-        elif isinstance(each, list):
-            left += cast("list[Any]", each)
-        elif isinstance(each, str | int | float) and not isinstance(each, bool) and each != "":
-            yield each

@@ -4,17 +4,26 @@ An answer is bound to the tool that would run: in a durable run it may come afte
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolspeak.execution.user_functions import ask_function
+from toolspeak.loop.provenance import list_allowed
 from toolspeak.loop.state import State, Turn
 from toolspeak.tools import Context, Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
-from toolspeak.values.events import Allow, ApprovalGiven, ApprovalNeeded, Doubt, Fact, NestedFact, join_ids
+from toolspeak.values.events import (
+    Allow,
+    ApprovalGiven,
+    ApprovalNeeded,
+    Doubt,
+    Fact,
+    NestedFact,
+    join_ids,
+)
 from toolspeak.values.log import LOG
-from toolspeak.values.messages import Message, ToolCall
+from toolspeak.values.messages import AllowedValue, Message, ToolCall
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # type checkers know it; it need not be installed
@@ -28,6 +37,8 @@ else:
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
+BY_EARLIER_ANSWER = "an earlier answer"
+"""Who answered (`ApprovalGiven.by`) for a call whose values in doubt were allowed with another call of its message."""
 
 Answer: TypeAlias = bool | str | Allow | Awaitable[bool | str | Allow]
 
@@ -56,10 +67,23 @@ async def collect_approvals(
     approve: Approver[Any],
     build_context: Callable[[str], Context[Any]],
     put: Callable[[ApprovalGiven], None],
+    only_doubted: Collection[str] = (),
 ) -> None:
-    """Ask about one call after the other, since a person may be asked, and put each answer into the inbox of a run."""
+    """Ask about one call after the other, since a person may be asked, and put each answer into the inbox of a run.
+
+    What somebody allows for the rest of the conversation counts for the later calls, too: of those that are only asked
+    about because of values in doubt (`only_doubted`, their ids), one that has no others is not asked about.
+    """
+    allowed: list[AllowedValue] = []
     for call in calls:
-        put(build_answer(call.id, await ask_function(approve, call, build_context(call.id))))
+        context = build_context(call.id)
+        values = list_allowed(call.name, context.doubts)
+        if call.id in only_doubted and values and all(each in allowed for each in values):
+            put(build_answer(call.id, True, by=BY_EARLIER_ANSWER))
+            continue
+        answer = build_answer(call.id, await ask_function(approve, call, context))
+        allowed += values if answer.remember else ()
+        put(answer)
 
 
 class UnansweredCalls:

@@ -25,13 +25,22 @@ from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inbox import Inbox
-from toolspeak.run.inputs import Choice, build_choice, check_deps, check_limits
+from toolspeak.run.inputs import Choice, build_choice, check_deps, check_limits, check_provenance
 from toolspeak.run.model_lookup import Models
 from toolspeak.run.run import AgentRun, Run
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Toolbox, output_text, output_value
 from toolspeak.values.errors import ToolError, UsageError
-from toolspeak.values.events import CallReady, Event, RunStarted, StopReason, ToolFinished, ToolStarted, Usage
+from toolspeak.values.events import (
+    CallReady,
+    Event,
+    Provenance,
+    RunStarted,
+    StopReason,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
 from toolspeak.values.frozen import frozen
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message, Ref, ToolCall, ToolResult, compose
@@ -79,6 +88,7 @@ class LlmStep:
     approve: Approver | None = None
     sampling: Sampling = Sampling()
     react: bool = False
+    provenance: Provenance = "ask"
 
 
 @frozen
@@ -372,6 +382,7 @@ class Chain:
         output: Any = None,
         approve: Approver | None = None,
         sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
+        provenance: Provenance = "ask",
     ) -> "Chain":
         """Add a model that answers the previous result, and may call tools; for the options see `Agent`.
 
@@ -387,6 +398,7 @@ class Chain:
             output=output,
             approve=approve,
             sampling=sampling,
+            provenance=check_provenance(provenance),
         )
         return self._with_step(step)
 
@@ -450,6 +462,7 @@ class Chain:
             limits=self._limits,
             sampling=step.sampling,
             approve=step.approve,
+            provenance=step.provenance,
         )
         return step, agent
 

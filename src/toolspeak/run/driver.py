@@ -463,7 +463,10 @@ class Driver:
             self._unanswered.calls = calls
         else:
             approve, put = self.speaker.approve, self._inbox.put
-            approvals = partial(collect_approvals, calls, approve, self._build_context, put)
+            entries, specs = self.state.turn.calls, self.state.specs
+            is_plain = {each.id for each in calls if not entries[each.id].is_quoted and not specs[each.name].approve}
+            only_doubted = action.doubts.keys() & is_plain
+            approvals = partial(collect_approvals, calls, approve, self._build_context, put, only_doubted)
             self._tasks.start(self._end_on_failure(approvals, "the approval"))
 
     def _build_context(self, call_id: str) -> Context[Any]:

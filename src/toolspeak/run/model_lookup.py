@@ -101,7 +101,10 @@ def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "E
                     f"the weights of the embedded model are not used, since another user could change them: {reason}. "
                     "Change that, or choose another folder with TOOLSPEAK_CACHE_FOLDER, and get them: toolspeak pull"
                 )
-            raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
+            raise UsageError(
+                "the weights of the embedded model are not on this machine; get them with toolspeak pull, or name "
+                "another model, such as openai:NAME or ollama:NAME"
+            )
         weights, name = downloaded, "local"
     warm: WarmOptions | None = None
     if keep_warm and is_supported and local.keep_minutes is not None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from toolspeak.tools.context import Context, Happened
 from toolspeak.tools.function_tool import Tool, as_tool, tool
 from toolspeak.tools.results import output_text, output_value
-from toolspeak.tools.signature import Decisive, Free
+from toolspeak.tools.signature import Decisive, Free, Key
 from toolspeak.tools.toolbox import Skipped, Toolbox
 from toolspeak.values.package import export_lazily
 
@@ -35,6 +35,7 @@ __all__ = [
     "Decisive",
     "Free",
     "Happened",
+    "Key",
     "Skipped",
     "Tool",
     "Toolbox",

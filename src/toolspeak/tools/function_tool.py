@@ -24,11 +24,11 @@ from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
 from toolspeak.tools.schema import TypeInfo, UnusableType, build_parameter_schema, drop_enum_names, merge_definitions
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
-from toolspeak.tools.signature import NO_DEFAULT, Decisive, Free, Parameter, Signature, read_signature
+from toolspeak.tools.signature import NO_DEFAULT, Decisive, Free, Key, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import Effect, Schema, ToolSpec
+from toolspeak.values.spec import Effect, ResultField, ResultOwner, Schema, ToolSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     max_output: int | None
     raw: str | None
-    result: Literal["own", "foreign"] | None
+    result: "Literal['own', 'foreign'] | Key | Mapping[str, Literal['own'] | Key] | None"
     decisive: bool | Sequence[str] | None
     reconcile: Reconciler | None
 
@@ -120,7 +120,6 @@ class Tool(Generic[P, R]):
                 "sequential": base.sequential,
                 "timeout": base.timeout,
                 "max_output": base.max_output,
-                "result": base.result or None,
             }
         )
         chosen: ToolOptions = {**inherited, **options}
@@ -132,8 +131,9 @@ class Tool(Generic[P, R]):
             raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
-        if (result := chosen.get("result")) not in (None, "own", "foreign"):
-            raise UsageError(f"result is 'own', 'foreign' or None, not {result!r}")
+        owner, fields = ("", ()) if base is None else (base.result, base.fields)
+        if "result" in options:
+            owner, fields = _read_owner(options["result"])
         if "approve" in options:
             approve = options["approve"]
             if not isinstance(cast("object", approve), bool) and not callable(approve):
@@ -186,7 +186,8 @@ class Tool(Generic[P, R]):
                 max_output=max_output,
                 raw=raw,
                 origin=origin,
-                result=chosen.get("result") or "",
+                result=owner,
+                fields=fields,
                 decisive=decisive,
                 free=free,
                 reconcile=self.reconciler is not None,
@@ -285,6 +286,22 @@ def _weigh_parameters(
     return known[0], free
 
 
+def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
+    """Return whose words the results of a tool are, and which of their fields are more than foreign."""
+    if given is None or given in ("own", "foreign"):
+        return given or "", ()
+    labels = {"": given} if isinstance(given, Key) else given
+    fields: list[ResultField] = []
+    for path, label in cast("Mapping[object, object]", labels).items() if isinstance(labels, Mapping) else ():
+        if not isinstance(path, str) or not (label == "own" or isinstance(label, Key)):
+            raise UsageError(f"result[{path!r}] is 'own' or a Key, not {label!r}; other fields are foreign")
+        key = label if isinstance(label, Key) else None
+        fields.append(ResultField(path=path, fills=key.parameters if key else (), by=key.by if key else ()))
+    if not fields:
+        raise UsageError(f"result is 'own', 'foreign' or None, not {given!r}; by field, {{'id': Key('file_id')}}")
+    return "foreign", tuple(fields)
+
+
 def _build_checker(signature: Signature, documented: Mapping[str, str]) -> Checker:
     properties: dict[str, Schema] = {}
     required: list[str] = []
@@ -367,7 +384,9 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
         result: Who wrote the results. `"own"`: your own data, which no stranger writes, such as a list of your rooms; a
             call in such a result does not count as quoted. `"foreign"`: anybody may have written them, such as a page
-            or a mail; after that, decisive values must come from a trusted source (`Agent(provenance=…)`).
+            or a mail; after that, decisive values must come from a trusted source (`Agent(provenance=…)`). A mapping
+            declares it by field, `{"owner": "own", "id": Key("file_id", by="name")}`; all other fields are foreign. A
+            `Key` alone is for results that consist of such values.
         decisive: The parameters that decide whom, what, how much or where to; True for all, False for none. By default
             these are all parameters of a tool with an effect, except those marked `Annotated[…, Free]`, and none of a
             tool that only reads. With this, or with `Annotated[…, Decisive]`, results of tools without `result` count

@@ -8,7 +8,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import NoneType, UnionType
@@ -45,6 +45,28 @@ Decisive = Weight.DECISIVE
 
 Free = Weight.FREE
 """Marks a parameter that takes any text: `Annotated[str, Free]`."""
+
+
+class Key:
+    """A field of foreign results by which your tools know a thing: `@tool(result={"id": Key("file_id")})`.
+
+    A key fills parameters, and nothing else: its value must be used whole, and as one of these parameters.
+
+    Attributes:
+        parameters: The parameters that it may fill: `file_id` of every tool, or `share_file.file_id` of one.
+        by: The fields beside it that name the thing, such as a title. With them, a key may only be used if the user has
+            named the thing so: in quotes, or by one long word with digits or dots, such as the name of a file.
+    """
+
+    def __init__(self, *parameters: str, by: str | Sequence[str] = ()) -> None:
+        self.by = (by,) if isinstance(by, str) else tuple(by)
+        self.parameters = parameters
+        if not parameters or not all(each and isinstance(cast("object", each), str) for each in parameters + self.by):
+            raise UsageError("Key takes the names of parameters, such as Key('file_id', by='name')")
+
+    def __repr__(self) -> str:
+        by = f", by={self.by!r}" if self.by else ""
+        return f"Key({', '.join(map(repr, self.parameters))}{by})"
 
 
 @dataclass(frozen=True, slots=True)

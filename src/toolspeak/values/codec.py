@@ -234,6 +234,7 @@ _LEFT_OUT: dict[type[Any], tuple[tuple[str, Any], ...]] = {
         ("origin", "program"),
         ("spans", []),
         ("result", ""),
+        ("fields", []),
         ("decisive", None),
         ("free", []),
         ("reconcile", False),

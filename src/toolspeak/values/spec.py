@@ -28,6 +28,23 @@ ResultOwner: TypeAlias = Literal["", "own", "foreign"]
 - "": nobody has said it. Such a result is no request and explains no value, but it is no reason to ask either.
 """
 
+
+@frozen
+class ResultField:
+    """What is known of a field of results that are foreign otherwise.
+
+    Attributes:
+        path: The field, from the result or from each item of a list: `id`, `files.id`; "" is all of the result.
+        fills: The parameters that a value of the field may fill, and only as a whole: `file_id` of all tools, or
+            `share_file.file_id` of one. Without any, the field is own data, which explains values wherever they stand.
+        by: The fields beside it that name the thing. If there are any, the user must have named it.
+    """
+
+    path: str
+    fills: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+
+
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema. Schemas are shared, so they are never changed in place."""
 
@@ -52,6 +69,7 @@ class ToolSpec:
         origin: Where the description and the schemas came from.
         spans: The stretches of the description that have another origin.
         result: Who wrote the results.
+        fields: The fields of foreign results that are declared as something else.
         decisive: The decisive parameters, if they are declared: their values must come from the user, the program or
             its own data. None means all but the free ones for a tool with an effect, and none for one that only reads.
         free: The parameters that take any text, such as the text of a mail.
@@ -75,6 +93,7 @@ class ToolSpec:
     origin: Origin = Origin.PROGRAM
     spans: tuple[Span, ...] = ()
     result: ResultOwner = ""
+    fields: tuple[ResultField, ...] = ()
     decisive: tuple[str, ...] | None = None
     free: tuple[str, ...] = ()
     reconcile: bool = False

@@ -14,7 +14,7 @@ All APIs share `chat_request.py` (the request, the form of an answer that it ask
 `answers.py` (what decoders and encoders have in common), `framing.py` (how a stream is split into events), `fields.py`
 (reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape, vendor data), `errors.py` (what an
 endpoint reports, and `FAILURES`, how a server reports), `schemas.py` (schemas in the form that an endpoint accepts),
-`vendor_tools.py` (tools that a vendor defines) and `media.py`.
+`vendor_tools.py` (tools that a vendor defines), `raw_text.py` (tools that take one raw text) and `media.py`.
 
 An API that is only called has the client side alone, as `ollama_chat` has: it exports what `api.ClientWire` lists, and
 is in `CLIENT_WIRES`, but not in `WIRES`.
@@ -39,5 +39,5 @@ To add a field of an API: its package, both sides; if all APIs have it, `ChatReq
 answer in a format: `read_answer_format`, and the field in `FORMAT_FIELDS` of `gateway/passthrough.py`. A failure that
 clients of the gateway are told of: a row of `FAILURES`, and the exception for it in `gateway/errors.py`. Words in which
 a server says that a conversation is too long: `_OVERFLOW` in `errors.py`. A tool that a vendor defines and clients run:
-`_CLIENT_TOOLS` in `vendor_tools.py`. An option of Ollama: `OPTIONS` in `ollama_chat/client.py`.
+`_CLIENT_TOOLS` or `RAW_TOOLS` in `vendor_tools.py`. An option of Ollama: `OPTIONS` in `ollama_chat/client.py`.
 """

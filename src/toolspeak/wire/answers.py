@@ -169,6 +169,10 @@ class AnswerEncoder(ABC):
     ) -> dict[str, Any]:
         """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
 
+    def join(self, bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the body of several whole answers to one request, where the API has that (OpenAI's chat)."""
+        return bodies[0]
+
     def _encode(self, event: Event) -> bytes:
         match event:
             case TextDelta(text=text) if text:

@@ -65,11 +65,14 @@ class AnswerFormat:
         schema: The schema of the answer. None stands for any JSON object.
         is_strict: Whether the answer must match the schema. Otherwise it should, and any JSON object is accepted.
         path: The field of the request with the schema, for errors.
+        is_wrapped: Whether the client gets only the one value that the schema's object holds (Gemini's `text/x.enum`).
+            The API of that vendor gives it without the object.
     """
 
     schema: Schema | None = None
     is_strict: bool = True
     path: str = ""
+    is_wrapped: bool = False
 
 
 def read_answer_format(given: Fields | None, *, nested: str = "") -> AnswerFormat | None:
@@ -117,8 +120,11 @@ class ChatRequest:
         model: The model's name, as the server knows it.
         messages: The conversation.
         tools: The tools that the model may call. The client runs them, not the server.
+        forbidden_tools: The tools that the client offers and does not allow in this answer. Only servers set it.
+        strict_tools: The names of the tools whose calls must fit their schemas (`strict: true`). Only servers set it.
         namespaces: The groups that some of the tools belong to.
         choice: Which tools may or must be called.
+        count: How many answers the client wants. Only servers set it.
         parallel: Whether one answer may hold several calls.
         stream: Whether the answer is streamed while it is generated.
         stream_form: How a streamed answer is sent: as server-sent events, or as a JSON array (Gemini). Only servers set
@@ -160,3 +166,6 @@ class ChatRequest:
     previous_id: str = ""
     extra: Mapping[str, Any] | None = None
     namespaces: tuple[ToolNamespace, ...] = ()
+    strict_tools: frozenset[str] = frozenset()
+    forbidden_tools: tuple[ToolSpec, ...] = ()
+    count: int = 1

@@ -174,10 +174,16 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         raise fields.error(f"{schema_name}.type", "must be object")
     if parameters.get("properties") is not None:
         check_kind(parameters["properties"], dict, fields.path_of(f"{schema_name}.properties"))
-    if (problem := find_size_problem(parameters)) is not None:
-        raise fields.error(schema_name, problem)
     description = fields.optional_text("description")
-    return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
+    try:
+        return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
+    except UsageError:
+        raise fields.error(schema_name, find_size_problem(parameters) or "cannot be used") from None
+
+
+def is_strict(tool: Fields) -> bool:
+    """Whether the client demands that the calls of a tool fit its schema."""
+    return tool.value("strict") is True
 
 
 def check_tool_limits(fields: Fields) -> None:

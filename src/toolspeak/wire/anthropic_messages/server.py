@@ -23,6 +23,7 @@ from toolspeak.wire.fields import (
     check_known_names,
     check_tool_limits,
     check_unique_names,
+    is_strict,
     read_address,
     read_content,
     read_opaque,
@@ -56,7 +57,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     max_tokens = fields.integer("max_tokens", minimum=1)
     if max_tokens is None:
         raise fields.error("max_tokens", "is missing")
-    tools, vendor_tools = _read_tools(fields)
+    tools, strict_tools, vendor_tools = _read_tools(fields)
     choice, parallel = _read_choice(fields, tools, vendor_tools)
     extra = fields.other_fields(_KNOWN_FIELDS)
     parts = read_content(fields, "system", _read_text) if fields.value("system") else ()
@@ -67,6 +68,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         model=model,
         messages=(*system, *_BlockReader().read(fields)),
         tools=tools,
+        strict_tools=strict_tools,
         choice=choice,
         parallel=parallel,
         stream=fields.flag("stream", False),
@@ -81,18 +83,21 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     )
 
 
-def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, Any]]]:
+def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], frozenset[str], list[dict[str, Any]]]:
+    """Read the tools of the client, which of them are strict, and the tools that the vendor defines."""
     check_tool_limits(fields)
     tools: list[ToolSpec] = []
+    strict: set[str] = set()
     vendor_tools: list[dict[str, Any]] = []
     for tool in fields.objects("tools"):
         if tool.optional_text("type") in ("", "custom"):
             tool.object("input_schema")
             tools.append(read_tool(tool, "input_schema"))
+            strict |= {tools[-1].name} if is_strict(tool) else set()
         else:
             vendor_tools.append(tool.data)
     check_unique_names(tools)
-    return tuple(_add_inline_tools(fields, tools)), vendor_tools
+    return tuple(_add_inline_tools(fields, tools)), frozenset(strict), vendor_tools
 
 
 def _add_inline_tools(fields: Fields, tools: list[ToolSpec]) -> list[ToolSpec]:

@@ -45,16 +45,23 @@ from toolspeak.wire.gemini_content.client import (
     part_data,
 )
 from toolspeak.wire.json_data import (
+    as_list,
     as_object,
     build_extra,
     dump_compact,
     encode_arguments,
     encode_references,
     get_vendor_data,
+    parse_object,
 )
 from toolspeak.wire.media import decode_any_base64, guess_image_type, to_base64
 
 _KNOWN_FIELDS = frozenset("model contents systemInstruction tools toolConfig generationConfig".split())
+
+CHOICE_TYPE = "text/x.enum"
+"""The `responseMimeType` of an answer that is one of some texts."""
+
+CHOICE_KEY = "choice"
 
 _KNOWN_SETTINGS = frozenset("maxOutputTokens temperature topP seed stopSequences".split())
 
@@ -71,6 +78,8 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     is_array = is_stream and parse_qs(query).get("alt") != ["sse"]
     tools, vendor_tools = _read_tools(fields)
     choice, other_choices = _read_choice(fields, tools)
+    calling = as_object(as_object(fields.value("toolConfig")).get("functionCallingConfig"))
+    is_validated = str(calling.get("mode")).upper() == "VALIDATED"
     config = fields.optional_object("generationConfig") or Fields({}, "generationConfig")
     extra = {
         **fields.other_fields(_KNOWN_FIELDS),
@@ -82,6 +91,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         model=_read_name(unquote(name)) if path else _read_name(f"/{fields.text('model')}"),
         messages=(*_read_system(fields), *ContentReader().read(fields)),
         tools=tools,
+        strict_tools=frozenset(tool.name for tool in tools) if is_validated else frozenset(),
         choice=choice,
         stream=is_stream,
         stream_form="array" if is_array else "events",
@@ -114,13 +124,30 @@ def _read_other_settings(config: Fields) -> dict[str, Any]:
 
 def _read_answer_format(config: Fields) -> AnswerFormat | None:
     kind = config.optional_text("responseMimeType")
-    if kind == "text/x.enum":
-        raise config.error("responseMimeType", "is not supported; use application/json", "unsupported_value")
+    if kind == CHOICE_TYPE:
+        return _read_answer_choice(config)
     if (given := config.optional_object("responseJsonSchema")) is not None:
         return AnswerFormat(schema=given.data, path=given.path)
     if (given := config.optional_object("responseSchema")) is not None:
         return AnswerFormat(schema=convert_schema(given.data), path=given.path)
     return AnswerFormat() if kind == "application/json" else None
+
+
+def _read_answer_choice(config: Fields) -> AnswerFormat:
+    """Read the texts of which the answer must be one. It is asked for in an object; the client gets the text in it."""
+    given = config.optional_object("responseJsonSchema") or config.optional_object("responseSchema")
+    if given is None or not as_list(given.value("enum")):
+        problem = f"{CHOICE_TYPE} needs a responseSchema with an enum"
+        raise config.error("responseMimeType", problem, "unsupported_value")
+    value = convert_schema(given.data)
+    schema = {"type": "object", "properties": {CHOICE_KEY: value}, "required": [CHOICE_KEY]}
+    return AnswerFormat(schema=schema, path=given.path, is_wrapped=True)
+
+
+def _read_choice_text(text: str) -> str:
+    """Return the text that was chosen; the text itself if an endpoint has answered with it alone."""
+    chosen = (parse_object(text) or {}).get(CHOICE_KEY)
+    return chosen if isinstance(chosen, str) else text
 
 
 def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, Any]]]:
@@ -442,7 +469,10 @@ class Encoder(AnswerEncoder):
         self._held_texts: list[tuple[int, dict[str, Any]]] = []  # parts behind a call, with the number of calls before
         self._tail: dict[str, Any] | None = None  # the last letter of the text so far, as a part
         self.content_type = "application/json" if self._is_array else "text/event-stream"
+        self._choice_texts: list[str] | None = None  # of an answer that is one of some texts
         if request is not None:
+            is_choice = request.answer_format is not None and request.answer_format.is_wrapped
+            self._choice_texts = [] if is_choice else None
             self._shows_thinking = as_object((request.extra or {}).get("thinkingConfig")).get("includeThoughts") is True
 
     def start(self) -> bytes:
@@ -466,10 +496,15 @@ class Encoder(AnswerEncoder):
     ) -> dict[str, Any]:
         """Return the body of a whole answer. The API has no field for `stop_text`."""
         shown = [part for part in message.parts if self._shows_thinking or not isinstance(part, Thinking)]
+        if self._choice_texts is not None:
+            shown = [Text(text=_read_choice_text(part.text)) if isinstance(part, Text) else part for part in shown]
         parts = [written for part in shown if (written := _encode_part(part)) is not None]
         return self._answer(parts, finish, usage or Usage())
 
     def _add_text(self, text: str) -> bytes:
+        if self._choice_texts is not None:
+            self._choice_texts.append(text)
+            return b""
         return self._add_part({"text": text})
 
     def _add_thinking(self, text: str) -> bytes:
@@ -503,6 +538,9 @@ class Encoder(AnswerEncoder):
         return self._start_call(call.id, call.name)
 
     def _end(self, ended: TurnEnded) -> bytes:
+        if self._choice_texts:
+            chosen, self._choice_texts = _read_choice_text("".join(self._choice_texts)), None
+            return self._add_text(chosen) + self._end(ended)
         parts: list[dict[str, Any]] = [self._tail] if self._tail is not None else []
         calls: dict[str, Call] = {}
         for part in ended.message.parts:

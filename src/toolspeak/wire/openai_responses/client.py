@@ -11,7 +11,7 @@ each text, only what is new is emitted.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from toolspeak.values.errors import ProviderError
@@ -34,23 +34,27 @@ from toolspeak.wire.json_data import (
 )
 from toolspeak.wire.media import describe_media, explain_no_address, name_kind, show_text, to_url
 from toolspeak.wire.openai_chat.client import request_headers as request_headers
+from toolspeak.wire.openai_responses.local_tools import CALL_ITEMS
 from toolspeak.wire.openai_responses.names import (
-    CLOSE_ARGUMENTS,
     CUSTOM_CALL,
     ENCRYPTED_REASONING,
     FUNCTION_CALL,
-    GRAMMAR_KEYWORD,
     PATHS,
     VENDOR,
+    join_namespace,
+    split_namespace,
+)
+from toolspeak.wire.raw_text import (
+    CLOSE_ARGUMENTS,
+    GRAMMAR_KEYWORD,
     describe_grammar,
     escape_text,
     is_custom,
-    join_namespace,
     open_arguments,
     raw_schema,
-    split_namespace,
 )
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
+from toolspeak.wire.vendor_tools import RAW_TOOLS
 
 _WITHOUT_REASONING = re.compile(r"gpt-[34]|chatgpt-4")
 """Models of OpenAI that do not reason, and refuse a request for encrypted reasoning."""
@@ -111,13 +115,19 @@ def group_definitions(
     namespaces: Iterable[ToolNamespace],
     rules: SchemaRules = NO_CHANGES,
     quirks: Quirks = NO_QUIRKS,
+    strict: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return the `tools` field of a request with each namespace at the place of its first tool."""
+    """Return the `tools` field of a request with each namespace at the place of its first tool.
+
+    Functions whose names are in `strict` are marked so, whatever `rules` say.
+    """
     by_tool = {name: namespace for namespace in namespaces for name in namespace.tools}
     groups: dict[str, list[dict[str, Any]]] = {}
     definitions: list[dict[str, Any]] = []
     for spec in specs:
         definition = _definition(spec, rules, quirks)
+        if spec.name in strict and "strict" in definition:
+            definition["strict"] = True
         namespace = by_tool.get(spec.name)
         if namespace is None:
             definitions.append(definition)
@@ -159,13 +169,21 @@ def encode_choice(choice: ToolChoice, tools: Iterable[ToolSpec], quirks: Quirks 
     """Return the `tool_choice` field of a request."""
     if choice.mode != "named":
         return choice.mode
-    custom = {spec.name for spec in tools if is_custom(spec) and quirks.custom_tools}
-    named = [{"type": "custom" if name in custom else "function", "name": name} for name in choice.names]
+    by_name = {spec.name: spec for spec in tools}
+    named = [_name_choice(name, by_name.get(name), quirks) for name in choice.names]
     if len(named) == 1 and quirks.named_choice:
         return named[0]
     if len(named) > 1 and quirks.allowed_tools:
         return {"type": "allowed_tools", "mode": "required", "tools": named}
     return "required"
+
+
+def _name_choice(name: str, spec: ToolSpec | None, quirks: Quirks) -> dict[str, Any]:
+    for kind, tool in RAW_TOOLS.items():
+        if spec is None and tool.name == name:
+            return {"type": kind}
+    is_raw = spec is not None and is_custom(spec) and quirks.custom_tools
+    return {"type": "custom" if is_raw else "function", "name": name}
 
 
 # Items
@@ -231,6 +249,8 @@ class ItemWriter:
 
     def _call(self, part: Call) -> dict[str, Any]:
         call, data = part.call, get_vendor_data(part.extra, self._vendor)
+        if data.get("type") in CALL_ITEMS:
+            return data
         name = split_namespace(as_text(data.get("namespace")), call.name)
         item: dict[str, Any] = {"type": FUNCTION_CALL, "call_id": call.id, "name": name}
         if call.name in self._raw or data.get("type") == CUSTOM_CALL:
@@ -242,7 +262,9 @@ class ItemWriter:
 
     def _write_results(self, message: Message) -> None:
         for part in message.parts:
-            if isinstance(part, Result):
+            if isinstance(part, Result) and (data := get_vendor_data(part.extra, self._vendor)):
+                self._items.append(data)  # of a tool that the vendor defines
+            elif isinstance(part, Result):
                 kind = CUSTOM_CALL if part.call_id in self._custom_calls else FUNCTION_CALL
                 output = self._content(part.content, separator="\n")
                 self._items.append({"type": f"{kind}_output", "call_id": part.call_id, "output": output})

@@ -10,7 +10,7 @@ another item begins; a call ends when it is ready, so that several calls may be 
 been sent of an item is what the item in the whole answer says, its ids included.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from toolspeak.values.events import FinishReason, TurnEnded, Usage
@@ -24,17 +24,19 @@ from toolspeak.wire.framing import encode_event
 from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact, encode_arguments, get_vendor_data
 from toolspeak.wire.openai_chat.server import error_body as error_body
 from toolspeak.wire.openai_responses.client import encode_choice, group_definitions
+from toolspeak.wire.openai_responses.local_tools import CALL_ITEMS, ITEM_TYPES, build_actions
+from toolspeak.wire.openai_responses.local_tools import ID_PREFIXES as LOCAL_ID_PREFIXES
 from toolspeak.wire.openai_responses.names import (
     CUSTOM_CALL,
     FUNCTION_CALL,
     ID_PREFIX,
     VENDOR,
-    RawInputReader,
-    is_custom,
     split_namespace,
 )
+from toolspeak.wire.raw_text import RawInputReader, is_custom
+from toolspeak.wire.vendor_tools import get_text_form, read_client_tool
 
-ID_PREFIXES = {"message": "msg", "reasoning": "rs", FUNCTION_CALL: "fc", CUSTOM_CALL: "ctc"}
+ID_PREFIXES = {"message": "msg", "reasoning": "rs", FUNCTION_CALL: "fc", CUSTOM_CALL: "ctc", **LOCAL_ID_PREFIXES}
 """The beginning of the ids of items, by their types."""
 
 
@@ -46,15 +48,19 @@ class CallForm:
         name: The name of the tool within its namespace.
         namespace: The namespace; empty if there is none.
         is_custom: Whether the tool takes one raw text instead of JSON.
+        local: The type of a tool that the vendor defines and the client runs; empty for all others.
     """
 
     name: str
     namespace: str = ""
     is_custom: bool = False
+    local: str = ""
 
     @property
     def kind(self) -> str:
         """The type of the item of a call."""
+        if self.local:
+            return ITEM_TYPES[self.local]
         return CUSTOM_CALL if self.is_custom else FUNCTION_CALL
 
     @property
@@ -72,6 +78,19 @@ class CallForm:
         item |= {"namespace": self.namespace} if self.namespace else {}
         return {**item, self.text_field: text, "status": status}
 
+    def build_local_items(self, call: ToolCall, build_id: Callable[[int], str], status: str) -> list[dict[str, Any]]:
+        """Return the items of a call of a tool that the vendor defines. `build_id` gives the id of the nth of them."""
+        return [
+            {
+                "type": self.kind,
+                "id": build_id(number),
+                "call_id": f"{call.id}_{number + 1}" if number else call.id,
+                **action,
+                "status": status,
+            }
+            for number, action in enumerate(build_actions(self.local, call))
+        ]
+
 
 def find_call_forms(request: ChatRequest | None) -> dict[str, CallForm]:
     """Return how each tool of a request was offered, by the name that models are shown."""
@@ -83,6 +102,9 @@ def find_call_forms(request: ChatRequest | None) -> dict[str, CallForm]:
         namespace = namespaces.get(spec.name, "")
         name = split_namespace(namespace, spec.name)
         forms[spec.name] = CallForm(name=name, namespace=namespace, is_custom=is_custom(spec))
+    for definition in map(as_object, as_list((request.extra or {}).get("tools"))):
+        if (spec := read_client_tool(definition)) is not None:
+            forms.setdefault(spec.name, CallForm(name=spec.name, local=get_text_form(spec)))
     return forms
 
 
@@ -118,7 +140,7 @@ class ItemBuilder:
         items: list[dict[str, Any]] = []
         for part in message.parts:
             self._add(items, part)
-        if items and "status" in items[-1]:
+        if items and "status" in items[-1] and items[-1]["type"] not in CALL_ITEMS:
             items[-1]["status"] = status
         return items
 
@@ -141,6 +163,11 @@ class ItemBuilder:
                 items.append(item | get_vendor_data(extra, VENDOR))
             case Call(call=call, extra=extra):
                 form = self.find_form(call.name)
+                if form.local:
+                    items += form.build_local_items(
+                        call, lambda number: self.build_id(form.kind, index + number), "completed"
+                    )
+                    return
                 item_id = as_text(get_vendor_data(extra, VENDOR).get("id")) or self.build_id(form.kind, index)
                 items.append(form.build_item(item_id, call.id, form.encode_arguments(call), "completed"))
             case Opaque(data=data) if part.vendor == VENDOR:
@@ -198,9 +225,13 @@ class ItemStream(AnswerEncoder):
 
     def _event(self, kind: str, **fields: Any) -> bytes:
         """Return an event of the stream, with its number."""
+        return self._write_event(kind, f",{dump_compact(fields)[1:-1]}" if fields else "")
+
+    def _write_event(self, kind: str, fields: str) -> bytes:
+        """Return an event of the stream, with its number. `fields` is JSON that begins with a comma, or empty."""
         self._sequence += 1
         name = kind if kind == "error" else f"response.{kind}"
-        return encode_event(dump_compact({"type": name, "sequence_number": self._sequence, **fields}), name)
+        return encode_event(f'{{"type":"{name}","sequence_number":{self._sequence}{fields}}}', name)
 
     @property
     def _output(self) -> list[dict[str, Any]]:
@@ -257,8 +288,10 @@ class ItemStream(AnswerEncoder):
     # Calls
 
     def _start_call(self, call_id: str, name: str) -> bytes:
-        events = self._close_open_item()
         form = self._builder.find_form(name)
+        if form.local:  # its items are written when the call is ready
+            return b""
+        events = self._close_open_item()
         call = _OpenCall(call_id, form, self._count, self._builder.build_id(form.kind, self._count))
         self._open_calls[call_id] = call
         return events + self._add_item(form.build_item(call.item_id, call_id, "", "in_progress"), call.index)
@@ -273,6 +306,8 @@ class ItemStream(AnswerEncoder):
     def _complete_call(self, call: ToolCall) -> bytes:
         if call.id in self._closed_calls:
             return b""
+        if (form := self._builder.find_form(call.name)).local:
+            return self._write_local_items(form, call)
         events = b"" if call.id in self._open_calls else self._start_call(call.id, call.name)
         opened = self._open_calls[call.id]
         if opened.raw is not None or not opened.texts:
@@ -281,6 +316,18 @@ class ItemStream(AnswerEncoder):
                 events += self._add_call_text(opened, whole[len(opened.text) :])
             opened.texts = [whole]
         return events + self._close_call(opened, "completed")
+
+    def _write_local_items(self, form: CallForm, call: ToolCall) -> bytes:
+        self._closed_calls.add(call.id)
+        events = self._close_open_item()
+        first = self._count
+        items = form.build_local_items(
+            call, lambda number: self._builder.build_id(form.kind, first + number), "completed"
+        )
+        for item in items:
+            index = self._count
+            events += self._add_item({**item, "status": "in_progress"}, index) + self._end_item(index, item)
+        return events
 
     def _close_calls(self) -> bytes:
         """Return the events that end calls which were begun and did not become ready."""
@@ -335,8 +382,9 @@ class Encoder(ItemStream):
     def start(self) -> bytes:
         """Return the beginning of a stream."""
         output: list[dict[str, Any]] = []
-        response = {**self._response, "status": "in_progress", "output": output, "usage": None}
-        return self._event("created", response=response) + self._event("in_progress", response=response)
+        # Both events hold the same answer. It repeats all tools, so that it is written once.
+        written = dump_compact({**self._response, "status": "in_progress", "output": output, "usage": None})
+        return b"".join(self._write_event(name, f',"response":{written}') for name in ("created", "in_progress"))
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed.
@@ -413,7 +461,10 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
         "store": request.store,
         "temperature": request.temperature,
         "tool_choice": encode_choice(request.choice, request.tools),
-        "tools": group_definitions(request.tools, request.namespaces),
+        "tools": [
+            *group_definitions(request.tools, request.namespaces, strict=request.strict_tools),
+            *as_list(extra.get("tools")),
+        ],
         "top_p": request.top_p,
     }
     options |= {name: extra[name] for name in _REPEATED_FIELDS if extra.get(name) is not None}

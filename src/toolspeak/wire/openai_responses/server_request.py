@@ -12,15 +12,16 @@ from typing import Any
 
 from toolspeak.values.events import ToolChoice
 from toolspeak.values.messages import Call, Media, Message, Part, Result, Text, Thinking, ToolCall
-from toolspeak.values.origin import Origin
 from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace, read_answer_format
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
     FieldError,
     Fields,
+    check_known_names,
     check_tool_limits,
     check_unique_names,
+    is_strict,
     read_address,
     read_allowed_mode,
     read_arguments,
@@ -32,13 +33,14 @@ from toolspeak.wire.fields import (
 )
 from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra, dump_compact
 from toolspeak.wire.media import decode_base64, is_data_url
+from toolspeak.wire.openai_responses.local_tools import CALL_ITEMS, OUTPUT_ITEMS, read_call, read_result
 from toolspeak.wire.openai_responses.names import (
     ENCRYPTED_REASONING,
-    GRAMMAR_KEYWORD,
     VENDOR,
-    describe_grammar,
     join_namespace,
 )
+from toolspeak.wire.raw_text import read_custom_tool
+from toolspeak.wire.vendor_tools import RAW_TOOLS, read_client_tool
 
 _KNOWN_FIELDS = frozenset(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens "
@@ -73,11 +75,15 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     # Encrypted reasoning is what a client of this API always asks for; reasoning is always sent back whole.
     if others := [each for each in fields.texts("include", maximum=_MAX_INCLUDES) if each != ENCRYPTED_REASONING]:
         extra["include"] = others
+    if (cut := fields.optional_text("truncation")) not in ("", "auto", "disabled"):
+        raise fields.error("truncation", f"{cut[:MAX_QUOTED_CHARS]!r} is none of auto, disabled")
     text = fields.optional_object("text")
     return ChatRequest(
         model=fields.text("model"),
         messages=read_messages(fields),
         tools=tuple(reader.tools),
+        strict_tools=frozenset(reader.strict & remaining),
+        forbidden_tools=tuple(reader.forbidden),
         namespaces=tuple(each for each in reader.namespaces if remaining.issuperset(each.tools)),
         choice=choice,
         parallel=fields.flag("parallel_tool_calls", True),
@@ -101,11 +107,15 @@ class _ToolReader:
     Attributes:
         tools: The tools that the client runs.
         namespaces: The groups that some of them belong to.
+        strict: The names of those tools whose calls must fit their schemas.
+        forbidden: The tools that the choice does not allow.
         vendor_tools: All other tools, unchanged.
     """
 
     def __init__(self) -> None:
         self.tools: list[ToolSpec] = []
+        self.strict: set[str] = set()
+        self.forbidden: list[ToolSpec] = []
         self.namespaces: list[ToolNamespace] = []
         self.vendor_tools: list[dict[str, Any]] = []
 
@@ -114,7 +124,7 @@ class _ToolReader:
         for tool in fields.objects("tools"):
             if tool.text("type") == "namespace":
                 self._read_namespace(tool)
-            elif (spec := _read_tool(tool)) is not None:
+            elif (spec := self._read_tool(tool)) is not None:
                 self.tools.append(spec)
             else:
                 self.vendor_tools.append(tool.data)
@@ -124,12 +134,22 @@ class _ToolReader:
         name = fields.text("name")
         if not name:
             raise fields.error("name", "is empty")
-        members = [spec for tool in fields.objects("tools") if (spec := _read_tool(tool, name)) is not None]
+        members = [spec for tool in fields.objects("tools") if (spec := self._read_tool(tool, name)) is not None]
         if members:
             names = tuple(spec.name for spec in members)
             description = fields.optional_text("description")
             self.namespaces.append(ToolNamespace(name=name, description=description, tools=names))
             self.tools += members
+
+    def _read_tool(self, tool: Fields, namespace: str = "") -> ToolSpec | None:
+        spec = _read_tool(tool, namespace)
+        if spec is not None and is_strict(tool):
+            self.strict.add(spec.name)
+        return spec
+
+    def list_local(self) -> list[ToolSpec]:
+        """Return those tools of the vendor that the client runs, as other models are offered them."""
+        return [spec for tool in self.vendor_tools if (spec := read_client_tool(tool)) is not None]
 
     def resolve(self, name: str, namespace: str, path: str) -> str:
         """Return the name of a tool that the client names with or without its namespace."""
@@ -152,31 +172,11 @@ def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
     match tool.text("type"):
         case "function":
             spec = read_tool(tool, "parameters")
-            return replace(spec, name=join_namespace(namespace, spec.name))
         case "custom":
-            return _read_custom_tool(tool, namespace)
+            spec = read_custom_tool(tool)
         case _:
             return None
-
-
-def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
-    name = tool.text("name")
-    if not name:
-        raise tool.error("name", "is empty")
-    schema: dict[str, Any] = {"type": "string"}
-    description = tool.optional_text("description")
-    form = tool.optional_object("format")
-    if form is not None and form.text("type") == "grammar":
-        grammar = {"syntax": form.text("syntax"), "definition": form.text("definition")}
-        schema[GRAMMAR_KEYWORD] = grammar
-        description += describe_grammar(grammar)
-    return ToolSpec(
-        name=join_namespace(namespace, name),
-        description=description,
-        parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
-        raw=CUSTOM_PARAMETER,
-        origin=Origin.FOREIGN_DESCRIPTION,
-    )
+    return replace(spec, name=join_namespace(namespace, spec.name)) if namespace else spec
 
 
 # The choice among them
@@ -184,12 +184,16 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
 
 def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
     """Return the choice. Tools that it does not allow are taken out of `reader`."""
-    if (choice := read_choice_word(fields, reader.tools)) is not None:
+    if (choice := read_choice_word(fields, [*reader.tools, *reader.list_local()])) is not None:
         return choice
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
         case "function" | "custom":
             return ToolChoice(mode="named", names=(_read_tool_name(chosen, reader),))
+        case kind if kind in RAW_TOOLS:
+            name = RAW_TOOLS[kind].name
+            check_known_names([name], reader.list_local(), chosen.path_of("type"))
+            return ToolChoice(mode="named", names=(name,))
         case "allowed_tools":
             return _read_allowed_tools(chosen, reader)
         case other:
@@ -198,10 +202,13 @@ def _read_choice(fields: Fields, reader: _ToolReader) -> ToolChoice:
 
 def _read_allowed_tools(allowed: Fields, reader: _ToolReader) -> ToolChoice:
     choice = read_allowed_mode(allowed)
-    given = [tool for tool in allowed.objects("tools", required=True) if tool.text("type") in ("function", "custom")]
-    names = {_read_tool_name(tool, reader) for tool in given}
+    given = list(allowed.objects("tools", required=True))
+    names = {_read_tool_name(tool, reader) for tool in given if tool.text("type") in ("function", "custom")}
+    kinds = {tool.text("type") for tool in given}
+    reader.forbidden = [tool for tool in reader.tools if tool.name not in names]
     reader.tools = [tool for tool in reader.tools if tool.name in names]
-    if choice.mode == "required" and not reader.tools:
+    reader.vendor_tools = [tool for tool in reader.vendor_tools if tool["type"] in kinds]
+    if choice.mode == "required" and not reader.tools and not reader.list_local():
         raise allowed.error("tools", "a call is required, but none of these tools is run by the client")
     return choice
 
@@ -256,6 +263,11 @@ class _ItemReader:
             case "function_call_output" | "custom_tool_call_output":
                 self._end_message()
                 self._read_result(item)
+            case kind if kind in CALL_ITEMS:
+                self._parts.append(read_call(item))
+            case kind if kind in OUTPUT_ITEMS:
+                self._end_message()
+                self._add_result(item, read_result(item))
             case "item_reference":
                 raise item.error("id", "nothing is kept here between requests; send the item itself, with store: false")
             case _:  # of the vendor's own tools
@@ -297,13 +309,17 @@ class _ItemReader:
                 raise item.error("role", f"{other!r} is none of user, assistant, system, developer")
 
     def _read_result(self, item: Fields) -> None:
-        call_id = item.text("call_id")
+        content = read_content(item, "output", _read_result_part)
+        self._add_result(item, Result(call_id=item.text("call_id"), content=content))
+
+    def _add_result(self, item: Fields, result: Result) -> None:
+        call_id = result.call_id
         results = self._results.get(call_id)
         if results is None:
             raise item.error("call_id", f"no item before has the call {call_id!r}")
         if call_id in results:
             raise item.error("call_id", f"{call_id!r} has a result already")
-        results[call_id] = Result(call_id=call_id, content=read_content(item, "output", _read_result_part))
+        results[call_id] = result
 
 
 def _read_assistant_texts(item: Fields) -> list[Text]:
