@@ -37,6 +37,8 @@ LAZY_IMPORTS = (
 )
 """What commands import when they are called, besides the modules of the command line."""
 
+TERMINAL_SECONDS = 60
+
 
 def import_all() -> None:
     for name in LAZY_IMPORTS:
@@ -45,6 +47,18 @@ def import_all() -> None:
     for module in pkgutil.iter_modules(package.__path__, "toolspeak.cli."):
         if module.name != "toolspeak.cli.__main__":
             importlib.import_module(module.name)
+    wait_for_terminals()
+
+
+def wait_for_terminals() -> None:
+    """Let prompts wait for a terminal that is slow to say where its cursor is: on a busy machine, the tests play one.
+
+    After two seconds a prompt would warn that the terminal does not answer, and an answer that comes a second after its
+    end would be taken for keys.
+    """
+    renderer = importlib.import_module("prompt_toolkit.renderer").Renderer
+    renderer.CPR_TIMEOUT = TERMINAL_SECONDS
+    renderer.wait_for_cpr_responses.__defaults__ = (TERMINAL_SECONDS,)
 
 
 def receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:

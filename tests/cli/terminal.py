@@ -152,8 +152,9 @@ StartProgram: TypeAlias = Callable[[int], StartedCommand | subprocess.Popen[byte
 
 def _start_program(program: Sequence[str], folder: Path, env: Mapping[str, str], slave: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", LAUNCHER, *program]
+    quiet = {**env, "PROMPT_TOOLKIT_NO_CPR": "1"}  # a prompt would warn if a busy machine answers after two seconds
     process = subprocess.Popen(
-        command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        command, cwd=folder, env=quiet, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
     )
     os.close(slave)
     return process

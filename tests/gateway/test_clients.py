@@ -16,7 +16,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, RESULTS, Tools, scripted
 from .hosting import gateway, serve_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]  # some of them take seconds to import
+pytestmark = pytest.mark.slow  # some of them take seconds to import
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 

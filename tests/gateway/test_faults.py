@@ -456,7 +456,6 @@ def resident() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @needs_proc
 def test_ten_thousand_requests_leave_nothing():
     """In a process of its own: the memory of one that ran other tests grows and shrinks by itself."""

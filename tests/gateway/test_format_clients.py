@@ -18,8 +18,6 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from .conversing import ANTHROPIC_TOOLS, Tools
 from .hosting import gateway, serve_model
 
-pytestmark = pytest.mark.timeout(180)  # some of them take seconds to import
-
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 spoken = pytest.mark.parametrize("dialect", DIALECTS)
 

@@ -7,8 +7,6 @@ import pytest
 
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, Tools
 
-pytestmark = pytest.mark.timeout(180)  # some of them take seconds to import
-
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 
 

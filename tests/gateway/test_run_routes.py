@@ -324,7 +324,7 @@ def test_a_run_is_forked(client: Client) -> None:
     assert client.events(forked.json["id"])[-1].kind == "run_ended"
 
 
-@pytest.mark.timeout(60 + CUTS)
+@pytest.mark.timeout(300 + 2 * CUTS)
 def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Client) -> None:
     draw = random.Random(SEED)
     cuts = 0
@@ -351,7 +351,7 @@ def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Cli
         test_events_that_are_cut_at_random_are_complete_and_not_repeated,
     ],
 )
-@pytest.mark.timeout(120 + CUTS)
+@pytest.mark.timeout(300 + 2 * CUTS)
 def test_the_routes_do_the_same_in_postgres(check: Callable[[Client], None], postgres_client: Client) -> None:
     check(postgres_client)
 
