@@ -4,8 +4,8 @@
 
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
 The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
-and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, tools that its clients
-run, and fields of foreign results. In training/, 18 worlds for conversations.
+and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, and tools that its
+clients run; fields of foreign results. In training/, 18 worlds for conversations.
 """
 
 import ast
