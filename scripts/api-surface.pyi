@@ -590,12 +590,15 @@ class ResponseStore:
     def find_by_item(self, owner, item_id): ...
     def use(self, owner, response_ids): ...
 class ServedModel:
-    def __init__(self, *, name, model, dialect, max_repairs=2, thinks=False, tool_budget=None, context_check=...): ...
+    def __init__(self, *, name, model, dialect, max_repairs=2, thinks=False, tool_budget=None, one_call=False, context_check=..., refused=...): ...
     context_check: object
     dialect: object
+    def make_passthrough(self, api): ...
     max_repairs: object
     model: object
     name: object
+    one_call: object
+    refused: object
     thinks: object
     tool_budget: object
 class StoreLimits:
@@ -1134,6 +1137,7 @@ class Compacted:
     summary: object
     through: object
     usage: object
+Delta: object
 class Doubt:
     def __init__(self, *, parameter, value, tool='', result_id='', around=''): ...
     around: object
@@ -1146,6 +1150,10 @@ class Escalation:
     def __init__(self, *, causes, models): ...
     causes: object
     models: object
+EscalationCause: object
+Event: object
+Fact: object
+FinishReason: object
 class Guided:
     def __init__(self, *, cause, step, tools=(), note=None, model=''): ...
     cause: object
@@ -1177,6 +1185,7 @@ class Interrupted:
     cause: object
     detail: object
     kind: object
+LossCause: object
 class NestedDelta:
     def __init__(self, *, path, event): ...
     event: object
@@ -1187,6 +1196,10 @@ class NestedFact:
     event: object
     kind: object
     path: object
+OwnDelta: object
+OwnFact: object
+Provenance: object
+Repair: object
 class RunEnded:
     def __init__(self, *, reason, detail=''): ...
     detail: object
@@ -1220,6 +1233,7 @@ class RunStarted:
 class SaidInThought:
     def __init__(self): ...
     kind: object
+StopReason: object
 class TextDelta:
     def __init__(self, *, text): ...
     kind: object
