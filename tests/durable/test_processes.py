@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,27 @@ async def find_resumption(runs: Runs, run: RunHandle) -> float:
     return next(row.at for row, fact in zip(rows, facts, strict=True) if isinstance(fact, RunResumed)) / 1000
 
 
+class Lateness:
+    """Measures how late a thread comes that only sleeps: time that the machine gave to others, and to no worker."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._ended = threading.Event()
+
+    def __enter__(self) -> "Lateness":
+        threading.Thread(target=self._measure, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+
+    def _measure(self) -> None:
+        while not self._ended.is_set():
+            began = time.monotonic()
+            time.sleep(0.02)
+            self.seconds += time.monotonic() - began - 0.02
+
+
 @in_loop
 async def test_ten_processes_may_be_the_first_at_once(tmp_path: Path) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
@@ -80,9 +102,10 @@ async def test_a_killed_worker_is_replaced_within_its_lease_and_two_seconds(tmp_
                 await asyncio.sleep(0.01)
             first.kill()
             killed = time.time()
-            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+            with Lateness() as late:
+                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
             if lease < LOST_LEASE:  # a heavy test
-                assert await find_resumption(runs, run) - killed <= settings.lease + 2
+                assert await find_resumption(runs, run) - killed <= settings.lease + 2 + late.seconds
             assert (await run.row()).takeovers == 1
             assert await find_violations(runs, [run], effects) == []
 
@@ -94,7 +117,8 @@ async def test_twenty_killed_workers_are_each_replaced_within_the_lease_and_two_
     dispatcher: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     store = f"sqlite:///{tmp_path}/runs.db" if dispatcher == "claim" else request.getfixturevalue("postgres_url")
-    effects, took, started = EffectsFile(tmp_path / "effects"), list[float](), list[RunHandle]()
+    effects, started = EffectsFile(tmp_path / "effects"), list[RunHandle]()
+    took, late = list[float](), list[float]()
     settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.1, dispatcher=dispatcher)
     with Nursery(tmp_path / "log") as nursery:
         async with Runs(store) as runs:
@@ -108,14 +132,17 @@ async def test_twenty_killed_workers_are_each_replaced_within_the_lease_and_two_
                 [victim] = [worker for worker in workers if f"-{worker.pid}-" in row.owner]
                 victim.kill()
                 killed = time.time()
-                workers[workers.index(victim)] = nursery.start_worker(settings)
-                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+                with Lateness() as lateness:
+                    workers[workers.index(victim)] = nursery.start_worker(settings)
+                    assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
                 took.append(await find_resumption(runs, run) - killed)
+                late.append(lateness.seconds)
                 assert (await run.row()).takeovers == 1
                 started.append(run)
             assert await find_violations(runs, started, effects) == []
     print(f"\n{dispatcher}: {len(took)} kills, takeover p50 {sorted(took)[KILLS // 2]:.1f} s, max {max(took):.1f} s")
-    assert max(took) <= settings.lease + 2
+    print(f"the machine was late by at most {max(late):.1f} s")
+    assert max(seconds - machine for seconds, machine in zip(took, late, strict=True)) <= settings.lease + 2
 
 
 @in_loop

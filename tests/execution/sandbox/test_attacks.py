@@ -23,7 +23,6 @@ needs_monty = pytest.mark.skipif(not has_monty(), reason="pydantic-monty is not 
 needs_confinement = pytest.mark.skipif(
     not detect_confinement().is_sufficient, reason="this machine cannot confine a process"
 )
-a_whole_family = pytest.mark.timeout(120)  # many attacks one after the other, on a machine that may be busy
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -45,7 +44,6 @@ def test_there_are_many_attacks():
 
 
 @needs_monty
-@a_whole_family
 @pytest.mark.parametrize("family", FAMILIES)
 def test_monty_stops(family: str, subtests: pytest.Subtests):
     for name in attacks_of(family):
@@ -54,7 +52,6 @@ def test_monty_stops(family: str, subtests: pytest.Subtests):
 
 
 @needs_confinement
-@a_whole_family
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_confined_process_stops(family: str, subtests: pytest.Subtests):
     for name in attacks_of(family):
@@ -63,7 +60,6 @@ def test_a_confined_process_stops(family: str, subtests: pytest.Subtests):
 
 
 @needs_root
-@a_whole_family
 @needs_monty
 @pytest.mark.parametrize("family", SOME_FAMILIES)
 def test_monty_of_another_user_stops(family: str):
@@ -71,14 +67,12 @@ def test_monty_of_another_user_stops(family: str):
 
 
 @needs_root
-@a_whole_family
 @needs_confinement
 @pytest.mark.parametrize("family", SOME_FAMILIES)
 def test_a_confined_process_of_another_user_stops(family: str):
     assert run_as_nobody("full", attacks_of(family)) == dict.fromkeys(attacks_of(family))
 
 
-@a_whole_family
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are for Linux")
 @pytest.mark.parametrize("family", [each for each in SOME_FAMILIES if attacks_of(str(each.values[0]), BARE)])
 def test_without_confinement_the_attacks_succeed(family: str):
@@ -88,7 +82,6 @@ def test_without_confinement_the_attacks_succeed(family: str):
     assert [name for name, what in achieved.items() if what is None] == []
 
 
-@a_whole_family
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bubblewrap_stops(family: str):
