@@ -210,7 +210,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path):
     with pytest.raises(UsageError, match="has no recording"):
         load_folder(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot be recorded in"):
+    with pytest.raises(UsageError, match="cannot record in"):
         FolderWriter(tmp_path / "file")
 
 
