@@ -1,10 +1,12 @@
 """The executor: a call's arguments are resolved and checked, its function runs, and it has exactly one result."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Annotated, Any
@@ -277,6 +279,35 @@ def test_a_quick_function_that_is_refused_is_not_run():
     quick.is_quick = True
     result = run_call(quick, {"text": "x"}, pool=threads)
     assert (result.ran, "1 earlier calls hang" in (result.error or "")) == (False, True)
+
+
+@pytest.mark.parametrize("when", ["it was to begin", "the event loop was closed"])
+def test_a_coroutine_that_a_function_hands_out_too_late_is_closed(when: str):
+    """Python would warn of one that is dropped before it was awaited, at any later moment."""
+    let_go, pool, given = threading.Event(), ThreadPool(), list[ToolResult]()
+
+    def hand_out() -> Any:
+        "Hand out a coroutine."
+        let_go.wait(60)
+        return asyncio.sleep(60)
+
+    async def main() -> None:
+        executor = Executor(Toolbox([hand_out]), pool=pool)
+        running = executor.start(ToolCall(id="c", name="hand_out", arguments={}), {}, 1, given.append)
+        if when == "it was to begin":
+            let_go.set()
+            until(lambda: pool.running == 0)  # which blocks the event loop
+            await asyncio.sleep(0)  # the coroutine is taken, and its task begins next
+        running.cancel()
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        asyncio.run(main())
+        let_go.set()
+        until(lambda: pool.running == 0)
+        gc.collect()
+    assert [str(each.message) for each in warned if "sleep" in str(each.message)] == []
+    assert "cancelled before it was done" in (given[0].error or "")
 
 
 def test_a_coroutine_may_tidy_up_when_it_is_cancelled():

@@ -83,8 +83,8 @@ class PendingValue(NamedTuple):
     value: Any
 
     def discard(self) -> None:
-        """Close a coroutine that will not be awaited: Python warns of one that is dropped without that."""
-        if inspect.iscoroutine(self.value):
+        """Close a coroutine that has not begun and never will: Python warns of one that is dropped without that."""
+        if inspect.iscoroutine(self.value) and inspect.getcoroutinestate(self.value) == inspect.CORO_CREATED:
             self.value.close()
 
 

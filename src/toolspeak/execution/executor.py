@@ -26,7 +26,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, begin_coroutine, is_pending, resolve_pending
-from toolspeak.execution.outcome import CallOutcome, Raised, format_error, make_result
+from toolspeak.execution.outcome import CallOutcome, Raised, Returned, format_error, make_result
 from toolspeak.execution.threads import THREAD_POOL, ThreadJob, ThreadPool
 from toolspeak.execution.user_functions import reconcile_call
 from toolspeak.loop import BrokenReference, resolve_references
@@ -96,13 +96,22 @@ class CallLoop:
     def put_outcome(self, call: "RunningCall", outcome: CallOutcome) -> None:
         """Let a call take its outcome in the event loop. This is for the thread in which its function has run."""
         self._outcomes.put((call, outcome))
-        if not self._is_announced:
+        if not self._is_announced or self.loop.is_closed():
             self._announce()
 
     def _announce(self) -> None:
         self._is_announced = True
-        with suppress(RuntimeError):  # the event loop is closed, and with it whoever was waiting
+        try:
             self.loop.call_soon_threadsafe(self._take_outcomes)
+        except RuntimeError:  # the event loop is closed, and with it whoever was waiting
+            self._discard_outcomes()
+
+    def _discard_outcomes(self) -> None:
+        with suppress(Empty):
+            while True:
+                _, outcome = self._outcomes.get_nowait()
+                if isinstance(outcome, Returned) and isinstance(outcome.value, PendingValue):
+                    outcome.value.discard()
 
     def _take_outcomes(self) -> None:
         self._is_announced = False  # before the look: an outcome that comes from now on is announced again
@@ -416,13 +425,16 @@ class RunningCall:
         elif self._done is None:
             outcome.value.discard()
         else:
-            self.run_in_loop(partial(resolve_pending, outcome.value.value))
+            self.run_in_loop(partial(resolve_pending, outcome.value.value)).add_done_callback(
+                lambda _: outcome.value.discard()  # if the task was cancelled before it began
+            )
 
-    def run_in_loop(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    def run_in_loop(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> asyncio.Task[None]:
         """Run, in the event loop, the coroutine that `begin` returns."""
         self._guarded = GuardedCoroutine(begin)
-        self._task = self._call_loop.loop.create_task(self._wait_for(self._guarded), context=self.context)
-        self._executor.tasks.add(self._task)
+        task = self._task = self._call_loop.loop.create_task(self._wait_for(self._guarded), context=self.context)
+        self._executor.tasks.add(task)
+        return task
 
     async def _wait_for(self, guarded: GuardedCoroutine) -> None:
         task = self._task
