@@ -28,7 +28,7 @@ import asyncio
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -82,7 +82,7 @@ from toolspeak.telemetry import SpanExporter, Tracer
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.telemetry.tracing import read_tracer
 from toolspeak.values.errors import ToolspeakError, UsageError
-from toolspeak.values.events import TurnEnded, Usage
+from toolspeak.values.events import Event, TurnEnded, Usage
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName
@@ -472,8 +472,12 @@ class Gateway:
                 request=given,
             )
             prefix = f"call_{secrets.token_hex(4)}"
-            answer_all = answer_request if chat_request.count == 1 else answer_several
-            events = answer_all(served, chat_request, prefix, api, report, self.figures, is_large=is_large)
+
+            def ask(asked: ChatRequest, prefix: str) -> AsyncGenerator[list[Event]]:
+                return answer_request(served, asked, prefix, api, report, self.figures, is_large=is_large)
+
+            several = chat_request.count > 1
+            events = answer_several(ask, chat_request, prefix) if several else ask(chat_request, prefix)
             described: list[dict[str, Any]] = []
             if (labels := read_labels(request.headers)) is not None:
 

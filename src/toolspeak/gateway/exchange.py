@@ -10,7 +10,7 @@ A model that asks for help about tools whose descriptions were cut gets it, and 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
 from typing import Literal, Protocol
@@ -259,23 +259,16 @@ async def answer_request(
 
 
 async def answer_several(
-    served: ServedModel,
-    request: ChatRequest,
-    prefix: str,
-    api: ServedApiName = "openai",
-    observer: TurnObserver | None = None,
-    figures: GatewayFigures | None = None,
-    *,
-    is_large: bool = False,
+    ask: Callable[[ChatRequest, str], AsyncGenerator[list[Event]]], request: ChatRequest, prefix: str
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of as many answers as the request asks for, one after the other: the model is asked for each.
 
-    The arguments are those of `answer_request`. A seed is raised by one each time, or all answers would be the same.
+    `ask` is `answer_request` for a request and a prefix. A seed is raised by one each time, or all answers would be the
+    same.
     """
     for number in range(request.count):
         asked = replace(request, seed=None if request.seed is None else request.seed + number)
-        answer = answer_request(served, asked, f"{prefix}_{number}", api, observer, figures, is_large=is_large)
-        async with aclosing(answer) as events:
+        async with aclosing(ask(asked, f"{prefix}_{number}")) as events:
             async for batch in events:
                 yield batch
 
