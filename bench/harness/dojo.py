@@ -19,21 +19,22 @@ from agentdojo.functions_runtime import FunctionsRuntime
 from agentdojo.task_suite.load_suites import get_suites
 from pydantic import BaseModel
 
-from toolspeak import Agent, Chain, Limits, Tool
+from toolspeak import Agent, Chain, Key, Limits, Tool
 from toolspeak.loop.compaction import find_cuts
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools.schema_function import describe_function
 from toolspeak.values.events import ApprovalNeeded, Compacted, NestedFact
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import ResultField, ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 VERSION = "v1.2.2"
 LABELS = tomllib.loads((Path(__file__).parent.parent / "provenance_labels.toml").read_text(encoding="utf-8"))
 RECORDS = {
     name: tuple(
-        ResultField(path=path, **({} if label == "own" else {key: tuple(each) for key, each in label.items()}))
-        for path, label in fields.items()
+        Key(*label["fills"], by=label.get("by", ()), when=label.get("when")).label(path)
+        for path, labels in fields.items()
+        for label in (labels if isinstance(labels, list) else [labels])
     )
     for name, fields in LABELS.pop("records").items()
 }

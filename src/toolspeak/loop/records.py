@@ -13,8 +13,11 @@ labelled, and the rest of the result stays foreign. The rules:
    though, so a name counts only if nobody says it by chance (`Sources` in `provenance.py`).
 5. A name that stands for two things points at neither.
 6. A call does not make a key of what it has brought in itself.
+7. A label can hold for some records alone (`when`), such as the files that belong to the user. The field that tells them
+   apart must be one that no stranger writes.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -62,6 +65,8 @@ class Records:
         own: list[str] = []
         for field in fields:
             for record, value in _find_fields(output, field.path):
+                if not all(_has_value(record, name, wanted) for name, wanted in field.when):
+                    continue
                 leaves = [each for each in list_scalars(value) if each != ""]
                 if not field.fills:
                     own += map(str, leaves)
@@ -104,6 +109,12 @@ def _find_fields(output: Any, path: str) -> Iterator[tuple[dict[str, Any], Any]]
         if isinstance(each, dict) and last in each:
             record = cast("dict[str, Any]", each)
             yield record, record[last]
+
+
+def _has_value(record: dict[str, Any], name: str, wanted: str) -> bool:
+    """Whether a field of a record is a text, a number or a boolean that is written so in JSON."""
+    value = record.get(name)
+    return isinstance(value, str | int) and json.dumps(value) == wanted
 
 
 def list_scalars(value: Any) -> Iterator[Leaf]:

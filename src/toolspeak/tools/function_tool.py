@@ -55,7 +55,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     max_output: int | None
     raw: str | None
-    result: "Literal['own', 'foreign'] | Key | Mapping[str, Literal['own'] | Key] | None"
+    result: "Literal['own', 'foreign'] | Key | Mapping[str, Literal['own'] | Key | Sequence[Key]] | None"
     decisive: bool | Sequence[str] | None
     reconcile: Reconciler | None
 
@@ -293,10 +293,11 @@ def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
     labels = {"": given} if isinstance(given, Key) else given
     fields: list[ResultField] = []
     for path, label in cast("Mapping[object, object]", labels).items() if isinstance(labels, Mapping) else ():
-        if not isinstance(path, str) or not (label == "own" or isinstance(label, Key)):
-            raise UsageError(f"result[{path!r}] is 'own' or a Key, not {label!r}; other fields are foreign")
-        key = label if isinstance(label, Key) else None
-        fields.append(ResultField(path=path, fills=key.parameters if key else (), by=key.by if key else ()))
+        keys = cast("Sequence[object]", label) if label and isinstance(label, list | tuple) else (label,)
+        for key in keys:
+            if not isinstance(path, str) or not (label == "own" or isinstance(key, Key)):
+                raise UsageError(f"result[{path!r}] is 'own' or a Key, not {key!r}; other fields are foreign")
+            fields.append(key.label(path) if isinstance(key, Key) else ResultField(path=path))
     if not fields:
         raise UsageError(f"result is 'own', 'foreign' or None, not {given!r}; by field, {{'id': Key('file_id')}}")
     return "foreign", tuple(fields)
@@ -385,8 +386,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         result: Who wrote the results. `"own"`: your own data, which no stranger writes, such as a list of your rooms; a
             call in such a result does not count as quoted. `"foreign"`: anybody may have written them, such as a page
             or a mail; after that, decisive values must come from a trusted source (`Agent(provenance=…)`). A mapping
-            declares it by field, `{"owner": "own", "id": Key("file_id", by="name")}`; all other fields are foreign. A
-            `Key` alone is for results that consist of such values.
+            declares it by field, `{"owner": "own", "id": Key("file_id", by="name")}`, or a list of keys; all other
+            fields are foreign. A `Key` alone is for results that consist of such values.
         decisive: The parameters that decide whom, what, how much or where to; True for all, False for none. By default
             these are all parameters of a tool with an effect, except those marked `Annotated[…, Free]`, and none of a
             tool that only reads. With this, or with `Annotated[…, Decisive]`, results of tools without `result` count

@@ -6,9 +6,10 @@ A callable that cannot be a tool is refused here, with an error that names the p
 import copy
 import functools
 import inspect
+import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import NoneType, UnionType
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, cas
 
 from toolspeak.tools.context import Context
 from toolspeak.values.errors import UsageError
+from toolspeak.values.spec import ResultField
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -56,17 +58,30 @@ class Key:
         parameters: The parameters that it may fill: `file_id` of every tool, or `share_file.file_id` of one.
         by: The fields beside it that name the thing, such as a title. With them, a key may only be used if the user has
             named the thing so: in quotes, or by one long word with digits or dots, such as the name of a file.
+        when: The fields beside it that must have a certain value, such as `{"owner": "anna@example.com"}`: in other
+            records the field is foreign.
     """
 
-    def __init__(self, *parameters: str, by: str | Sequence[str] = ()) -> None:
+    def __init__(
+        self, *parameters: str, by: str | Sequence[str] = (), when: Mapping[str, str | int | bool] | None = None
+    ) -> None:
         self.by = (by,) if isinstance(by, str) else tuple(by)
         self.parameters = parameters
+        self.when = dict(when or {})
         if not parameters or not all(each and isinstance(cast("object", each), str) for each in parameters + self.by):
             raise UsageError("Key takes the names of parameters, such as Key('file_id', by='name')")
+        if when is not None and not (when and all(isinstance(each, str | int) for each in when.values())):
+            raise UsageError(f"when is a dict of fields and their values, such as {{'owner': 'anna'}}, not {when!r}")
+
+    def label(self, path: str) -> ResultField:
+        """Return what this key says of the field at a path."""
+        when = tuple((name, json.dumps(value)) for name, value in self.when.items())
+        return ResultField(path=path, fills=self.parameters, by=self.by, when=when)
 
     def __repr__(self) -> str:
         by = f", by={self.by!r}" if self.by else ""
-        return f"Key({', '.join(map(repr, self.parameters))}{by})"
+        when = f", when={self.when!r}" if self.when else ""
+        return f"Key({', '.join(map(repr, self.parameters))}{by}{when})"
 
 
 @dataclass(frozen=True, slots=True)

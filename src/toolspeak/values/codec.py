@@ -39,7 +39,7 @@ from toolspeak.values.events import (
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Arguments, Concat, Json, Message, Ref, Result, Text, ToolResult
 from toolspeak.values.origin import Origin
-from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.values.spec import ResultField, Schema, ToolSpec
 
 FORMAT = 1
 """The number of the format that is written, and the highest that can be read."""
@@ -239,6 +239,7 @@ _LEFT_OUT: dict[type[Any], tuple[tuple[str, Any], ...]] = {
         ("free", []),
         ("reconcile", False),
     ),
+    ResultField: (("when", []),),
     CallQuoted: (("origin", None),),
     RunStarted: (("exposed", False),),
     HandedOver: (("provenance", None),),

@@ -38,11 +38,13 @@ class ResultField:
         fills: The parameters that a value of the field may fill, and only as a whole: `file_id` of all tools, or
             `share_file.file_id` of one. Without any, the field is own data, which explains values wherever they stand.
         by: The fields beside it that name the thing. If there are any, the user must have named it.
+        when: The fields beside it that must have a certain value, each with that value as JSON.
     """
 
     path: str
     fills: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    when: tuple[tuple[str, str], ...] = ()
 
 
 Schema: TypeAlias = Mapping[str, Any]
