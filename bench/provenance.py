@@ -28,7 +28,7 @@ from toolspeak.values.messages import Message, Result
 from toolspeak.values.origin import Origin
 
 DOJO = Path(__file__).resolve().parent / "harness" / "dojo.py"
-MAX_ASKING, MAX_TURN_RATIO, MAX_CALL_MS = 20, 1.03, 20.0
+MAX_ASKING, MAX_TURN_RATIO, MAX_CALL_MS, MAX_GROWTH = 20, 1.03, 20.0, 2.5
 CONTROL = 'with `provenance="off"`'
 """The row that shows that the attacks work where nothing stops them."""
 
@@ -45,13 +45,15 @@ def main() -> int:
     options = parser.parse_args()
     bars = [] if options.no_dojo else play_dojo(options)
     asked = count_field_questions()
-    ratio, first, later = measure_turns(options.reps), *measure_megabyte(options.reps)
+    ratio, (first, later) = measure_turns(options.reps), measure_results(options.reps, 1)
+    growth = sum(measure_results(options.reps, 2)) / (first + later)
     print("\n| | figure | bar |\n|---|---|---|")
     print(f"| conversations of `suites/field` with own tools that ask | {asked} | 0 |")
     print(f"| a turn where nothing foreign was shown, beside one without the check | {ratio:.3f} | {MAX_TURN_RATIO} |")
     print(f"| a call after 1 MB of results, the first | {first:.1f} ms | {MAX_CALL_MS:.0f} ms |")
     print(f"| a call after 1 MB of results, each later one | {later:.1f} ms | {MAX_CALL_MS:.0f} ms |")
-    bars += [asked == 0, ratio <= MAX_TURN_RATIO, first <= MAX_CALL_MS, later <= MAX_CALL_MS]
+    print(f"| the same two calls after 2 MB of results, beside 1 MB | {growth:.2f} | {MAX_GROWTH} |")
+    bars += [asked == 0, ratio <= MAX_TURN_RATIO, first <= MAX_CALL_MS, later <= MAX_CALL_MS, growth <= MAX_GROWTH]
     print(f"\n{bars.count(False)} bars missed")
     return int(not all(bars))
 
@@ -162,8 +164,8 @@ def measure_turns(reps: int) -> float:
     return median(pairs)
 
 
-def measure_megabyte(reps: int) -> tuple[float, float]:
-    """Return the milliseconds that the check takes after 1 MB of results: of the first call, and of a later one."""
+def measure_results(reps: int, megabytes: int) -> tuple[float, float]:
+    """Return the milliseconds that the check takes after so many results: of the first call, and of a later one."""
     rows = [
         {
             "id": each,
@@ -172,17 +174,17 @@ def measure_megabyte(reps: int) -> tuple[float, float]:
             "date": f"2024-05-{each % 28 + 1:02}",
             "note": "Rent for May",
         }
-        for each in range(5000)
+        for each in range(5_000 * megabytes)
     ]
-    half = json.dumps(rows)[:500_000]
+    half = json.dumps(rows)[: 500_000 * megabytes]
     later = 10
 
-    @tool(result="own", effect="read", max_output=2_000_000)
+    @tool(result="own", effect="read", max_output=9_000_000)
     def contacts() -> str:
         """List the contacts."""
         return half
 
-    @tool(result="foreign", effect="read", max_output=2_000_000)
+    @tool(result="foreign", effect="read", max_output=9_000_000)
     def page() -> str:
         """Read a page."""
         return half

@@ -14,6 +14,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from mcp import types
 from tests.gateway.conversing import scripted
 from tests.gateway.hosting import ask, host_app, serve_model
 from toolspeak import discover
@@ -43,10 +44,10 @@ def url() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def connect(url: str, era: str) -> AsyncIterator[Client]:
+async def connect(url: str, era: str, **options: Any) -> AsyncIterator[Client]:
     async with (
         httpx2.AsyncClient(headers={"authorization": f"Bearer {KEY}"}, timeout=60) as http_client,
-        Client(streamable_http_client(url, http_client=http_client), mode=era) as client,
+        Client(streamable_http_client(url, http_client=http_client), mode=era, **options) as client,
     ):
         yield client
 
@@ -70,6 +71,28 @@ def test_a_session_beside_the_gateway(era: str, url: str):
 
     talk(connect(url, era), work)
     assert reports[-1] == 3
+
+
+@eras
+def test_a_call_that_needs_approval_is_a_question_to_the_client(era: str, url: str):
+    """Before the protocol of 2026-07-28, a server that keeps nothing has no way to ask."""
+    asked: list[str] = []
+
+    async def answer(context: Any, question: Any) -> types.ElicitResult:
+        asked.append(question.message)
+        return types.ElicitResult(action="accept" if "3" in question.message else "decline", content={})
+
+    async def work(client: Client) -> list[str]:
+        return [text_of(await client.call_tool("burn", {"papers": papers})) for papers in (3, 4)]
+
+    nobody = "burn was not run: it needs approval, and there is nobody here to ask."
+    answers = talk(connect(url, era, elicitation_callback=answer), work)
+    if era == "legacy":
+        assert (all(each.startswith(nobody) for each in answers), asked) == (True, [])
+    else:
+        assert answers == ["burned 3", "burn was not run: the user did not approve it."]
+        assert asked == ['Run burn with {"papers": 3}?', 'Run burn with {"papers": 4}?']
+    assert all(each.startswith(nobody) for each in talk(connect(url, era), work))
 
 
 @eras

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
+from mcp import types
 from toolspeak import UsageError
 from toolspeak.cli.mcp import McpServeOptions, build_tool_server, name_server, serve
 from toolspeak.mcp.served_tools import MAX_MESSAGE_BYTES
@@ -48,6 +49,24 @@ def test_a_session(era: str, tmp_path: Path):
     assert log.startswith("toolspeak: ")
     assert log.count("NOISE\n") == 3
     assert "tool fail failed" in log
+
+
+@eras
+def test_a_call_that_needs_approval_is_a_question_to_the_client(era: str):
+    asked: list[str] = []
+
+    async def answer(context: Any, question: Any) -> types.ElicitResult:
+        asked.append(question.message)
+        return types.ElicitResult(action="accept" if "3" in question.message else "decline", content={})
+
+    async def work(client: Client) -> list[str]:
+        return [text_of(await client.call_tool("burn", {"papers": papers})) for papers in (3, 4)]
+
+    refused = "burn was not run: the user did not approve it."
+    assert talk(over_stdio(era, elicitation_callback=answer), work) == ["burned 3", refused]
+    assert asked == ['Run burn with {"papers": 3}?', 'Run burn with {"papers": 4}?']
+    without = talk(over_stdio(era), work)
+    assert all("it needs approval, and there is nobody here to ask" in each for each in without)
 
 
 # By hand

@@ -31,7 +31,7 @@ from toolspeak.execution.threads import THREAD_POOL, ThreadJob, ThreadPool
 from toolspeak.execution.user_functions import reconcile_call
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.tools import Context, Tool, Toolbox
-from toolspeak.tools.context import CallSuspended, ProgressCallback, WaitCallback
+from toolspeak.tools.context import ApproveCallback, CallSuspended, ProgressCallback, WaitCallback
 from toolspeak.tools.results import PLAIN_TYPES
 from toolspeak.tools.schema_function import find_spec
 from toolspeak.tools.toolbox import explain_unknown_tool
@@ -188,13 +188,14 @@ class Executor:
         run_id: str = "",
         data: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        approve: ApproveCallback | None = None,
         pool: ThreadPool = THREAD_POOL,
     ) -> None:
         """Prepare to run calls.
 
         `own_tools` are tools of toolspeak itself: a tool of the same name in `toolbox` is called in their place.
-        `deps`, `run_id` and `data` are for the `Context`. A call is given up after `timeout` seconds, if its tool has
-        no timeout of its own.
+        `deps`, `run_id`, `data` and `approve` are for the `Context`. A call is given up after `timeout` seconds, if its
+        tool has no timeout of its own.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
@@ -202,6 +203,7 @@ class Executor:
         self._run_id = run_id
         self._data = data or {}
         self._timeout = timeout
+        self._approve = approve
         self.pool = pool
         self._quick: list[tuple[RunningCall, ThreadJob]] = []
         self.tasks: set[asyncio.Task[None]] = set()
@@ -223,6 +225,7 @@ class Executor:
             data=self._data,
             on_progress=on_progress,
             on_wait=on_wait,
+            approve=self._approve,
         )
 
     def start(

@@ -14,6 +14,9 @@
   state, which only this process can make, and which holds for the same tool, arguments and account
   (`RequestStateBoundary` of the SDK). A decision without such a state, or with one that was used, is answered with the
   question.
+- An agent that is served asks the same user about its own calls (`Context.approve`), with the reasons of `provenance`.
+  That takes a request to the client in the middle of a call, so before 2026-07-28 only: later, its run can't go on
+  where it was, and the answer says what it would have asked.
 - Nothing is kept from one HTTP request to the next. How many calls run and wait is limited (`CallGate`).
 """
 
@@ -41,9 +44,11 @@ from toolspeak.execution import Executor
 from toolspeak.execution.user_functions import needs_approval
 from toolspeak.loop.words import truncate
 from toolspeak.tools import Context, Skipped, Tool, Toolbox, output_text
+from toolspeak.tools.context import ApproveCallback
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.tools.types import read_return_schema
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Doubt
 from toolspeak.values.escaping import reveal
 from toolspeak.values.frozen import frozen
 from toolspeak.values.log import LOG
@@ -220,6 +225,7 @@ ApprovalRule: TypeAlias = Literal["ask", "always", "never"]
 
 QUESTION_KEY = "approval"
 MAX_SHOWN_CHARS = 2_000  # characters of the arguments in the question
+MAX_SHOWN_REASONS = 10
 MAX_ANSWER_SECONDS = 3_600.0  # seconds in which a question must be answered
 MAX_USED_QUESTIONS = 10_000  # answered questions that are remembered, so that none is answered twice
 NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}  # a form without fields: the answer is yes or no
@@ -251,16 +257,33 @@ class ClientApproval:
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             answer = self._take_answer(call)
             if answer is None:
-                question = types.ElicitRequestFormParams(message=format_question(call), requested_schema=NO_FIELDS)
+                message = format_question(call.name, call.arguments)
+                question = types.ElicitRequestFormParams(message=message, requested_schema=NO_FIELDS)
                 return types.InputRequiredResult(
                     input_requests={QUESTION_KEY: types.ElicitRequest(params=question)},
                     request_state=secrets.token_urlsafe(),
                 )
         else:
-            answer = await context.session.elicit_form(format_question(call), NO_FIELDS, context.request_id)
+            message = format_question(call.name, call.arguments)
+            answer = await context.session.elicit_form(message, NO_FIELDS, context.request_id)
         if isinstance(answer, types.ElicitResult) and answer.action == "accept":
             return None
         return make_error_result(f"{call.name} was not run: the user did not approve it.")
+
+    def build_approver(self, context: ServerRequestContext[Any, Any]) -> ApproveCallback | None:
+        """Return what asks the user of a client while a call runs; None if that is not possible."""
+        if self._rule != "ask" or not _can_ask(context) or context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return None
+        loop = asyncio.get_running_loop()
+
+        async def approve(call: ToolCall, about: Context[Any]) -> bool:
+            message = format_question(call.name, call.arguments, about.doubts)
+            asking = context.session.elicit_form(message, NO_FIELDS, context.request_id)
+            # The function that asks may run in a thread, with an event loop of its own.
+            answer = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asking, loop))
+            return answer.action == "accept"
+
+        return approve
 
     def _take_answer(self, call: types.CallToolRequestParams) -> types.InputResponse | None:
         """Return the answer to the question about this very call, the first time that it comes."""
@@ -280,13 +303,16 @@ def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
 
 
-def format_question(call: types.CallToolRequestParams) -> str:
+def format_question(name: str, given: Mapping[str, Any] | None, doubts: Iterable[Doubt] = ()) -> str:
     """Return the question whether a call may run, without characters that hide or reorder what is shown."""
-    arguments = reveal(json.dumps(call.arguments or {}, ensure_ascii=False), keeps_lines=False)
+    arguments = reveal(json.dumps(given or {}, ensure_ascii=False), keeps_lines=False)
     hidden = len(arguments) - MAX_SHOWN_CHARS
     if hidden > 0:
         arguments = f"{arguments[:MAX_SHOWN_CHARS]}… ({hidden:,} more characters are not shown)"
-    return f"Run {reveal(call.name, keeps_lines=False)} with {arguments}?"
+    reasons = [f"- {each.summary}" for each in doubts]
+    if len(reasons) > MAX_SHOWN_REASONS:
+        reasons[MAX_SHOWN_REASONS:] = [f"- {len(reasons) - MAX_SHOWN_REASONS:,} more values are in doubt"]
+    return "\n".join([f"Run {reveal(name, keeps_lines=False)} with {arguments}?", *reasons])
 
 
 MAX_TEXT_CHARS = 1_000  # characters of the text of a report
@@ -533,7 +559,8 @@ class ToolServer:
         """Run a call. If the client cancels it, its function is cancelled."""
         progress = ProgressSender(context.session.report_progress)
         # An executor for each call: one keeps what functions raised, and a server has no end.
-        executor = Executor(self.toolbox, deps=self._deps, timeout=self._timeout)
+        approve = self._approval.build_approver(context)
+        executor = Executor(self.toolbox, deps=self._deps, timeout=self._timeout, approve=approve)
         ended: asyncio.Future[ToolResult] = asyncio.get_running_loop().create_future()
 
         def end(result: ToolResult) -> None:

@@ -77,8 +77,11 @@ def build_agent_tool(
         if not isinstance(text, str | Message):
             raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
         outer = find_outer_call(context, ask)
-        if context is None or outer is None:  # the tool was called from Python
-            return _read_answer(name, await agent.arun(text, output_optional=True))
+        if context is None or outer is None:  # the tool was called from Python, or by a client of an MCP server
+            options: RunOptions = {}
+            if context is not None and context.approve is not None and agent.approve is None:
+                options["approve"] = context.approve
+            return _read_answer(name, await agent.arun(text, output_optional=True, **options))
         prepare = partial(_prepare_inner_run, agent, name, text, context, outer)
         return _read_answer(name, await finish_inner_run(outer, name, prepare))
 

@@ -1,12 +1,13 @@
 """`Context`: data of the run, for a tool that has a parameter for it."""
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from toolspeak.values.errors import ToolError, UsageError
 from toolspeak.values.events import Doubt
+from toolspeak.values.messages import ToolCall
 
 Deps = TypeVar("Deps")
 
@@ -28,6 +29,9 @@ ProgressCallback: TypeAlias = Callable[[float, float | None, str], None]
 It is called in the thread of the function.
 """
 
+
+ApproveCallback: TypeAlias = Callable[[ToolCall, "Context[Any]"], Awaitable[bool]]
+"""Asks somebody whether a call may run, and returns the answer."""
 
 WaitCallback: TypeAlias = Callable[[str, float | None], Any]
 """Gets what a function waits for: the name of a signal ("": none), and for how many seconds at most (None: any time).
@@ -81,6 +85,8 @@ class Context(Generic[Deps]):
         on_wait: Called with the waits of `sleep` and `wait_for`; None if the run is not durable.
         doubts: For a function that decides about a call: the values of the call that come from untrusted sources
             (`Agent(provenance=…)`).
+        approve: For a function that runs an agent and is served over MCP: asks the client's user, as in
+            `agent.arun(prompt, approve=context.approve)`. None if nobody can be asked; then such a run pauses.
 
     Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
@@ -96,6 +102,7 @@ class Context(Generic[Deps]):
     on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
     on_wait: WaitCallback | None = field(default=None, repr=False, compare=False)
     doubts: tuple[Doubt, ...] = ()
+    approve: ApproveCallback | None = field(default=None, repr=False, compare=False)
 
     @property
     def idempotency_key(self) -> str:
