@@ -23,6 +23,7 @@ from toolspeak import Agent, Chain, Key, Limits, Tool
 from toolspeak.loop.compaction import find_cuts
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools.schema_function import describe_function
+from toolspeak.tools.signature import label_field
 from toolspeak.values.events import ApprovalNeeded, Compacted, NestedFact
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.origin import Origin
@@ -32,7 +33,7 @@ VERSION = "v1.2.2"
 LABELS = tomllib.loads((Path(__file__).parent.parent / "provenance_labels.toml").read_text(encoding="utf-8"))
 RECORDS = {
     name: tuple(
-        Key(*label["fills"], by=label.get("by", ()), when=label.get("when")).label(path)
+        label_field(path, Key(*label["fills"], by=label.get("by", ()), when=label.get("when")))
         for path, labels in fields.items()
         for label in (labels if isinstance(labels, list) else [labels])
     )

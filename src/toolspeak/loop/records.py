@@ -13,7 +13,7 @@ labelled, and the rest of the result stays foreign. The rules:
    though, so a name counts only if nobody says it by chance (`Sources` in `provenance.py`).
 5. A name that stands for two things points at neither.
 6. A call does not make a key of what it has brought in itself.
-7. A label can hold for some records alone (`when`), such as the files that belong to the user. The field that tells them
+7. A label can hold for some records alone (`when`), such as the files that the user owns. The field that tells them
    apart must be one that no stranger writes.
 """
 

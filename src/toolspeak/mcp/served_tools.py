@@ -48,8 +48,8 @@ from toolspeak.tools.context import ApproveCallback
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.tools.types import read_return_schema
 from toolspeak.values.errors import UsageError
-from toolspeak.values.events import Doubt
 from toolspeak.values.escaping import reveal
+from toolspeak.values.events import Doubt
 from toolspeak.values.frozen import frozen
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Media, ToolCall, ToolResult

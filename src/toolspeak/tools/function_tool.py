@@ -24,7 +24,16 @@ from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
 from toolspeak.tools.schema import TypeInfo, UnusableType, build_parameter_schema, drop_enum_names, merge_definitions
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
-from toolspeak.tools.signature import NO_DEFAULT, Decisive, Free, Key, Parameter, Signature, read_signature
+from toolspeak.tools.signature import (
+    NO_DEFAULT,
+    Decisive,
+    Free,
+    Key,
+    Parameter,
+    Signature,
+    label_field,
+    read_signature,
+)
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
 from toolspeak.values.origin import Origin
@@ -297,7 +306,7 @@ def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
         for key in keys:
             if not isinstance(path, str) or not (label == "own" or isinstance(key, Key)):
                 raise UsageError(f"result[{path!r}] is 'own' or a Key, not {key!r}; other fields are foreign")
-            fields.append(key.label(path) if isinstance(key, Key) else ResultField(path=path))
+            fields.append(label_field(path, key) if isinstance(key, Key) else ResultField(path=path))
     if not fields:
         raise UsageError(f"result is 'own', 'foreign' or None, not {given!r}; by field, {{'id': Key('file_id')}}")
     return "foreign", tuple(fields)

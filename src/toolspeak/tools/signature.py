@@ -73,15 +73,16 @@ class Key:
         if when is not None and not (when and all(isinstance(each, str | int) for each in when.values())):
             raise UsageError(f"when is a dict of fields and their values, such as {{'owner': 'anna'}}, not {when!r}")
 
-    def label(self, path: str) -> ResultField:
-        """Return what this key says of the field at a path."""
-        when = tuple((name, json.dumps(value)) for name, value in self.when.items())
-        return ResultField(path=path, fills=self.parameters, by=self.by, when=when)
-
     def __repr__(self) -> str:
         by = f", by={self.by!r}" if self.by else ""
         when = f", when={self.when!r}" if self.when else ""
         return f"Key({', '.join(map(repr, self.parameters))}{by}{when})"
+
+
+def label_field(path: str, key: Key) -> ResultField:
+    """Return what a key says of a field."""
+    when = tuple((name, json.dumps(value)) for name, value in key.when.items())
+    return ResultField(path=path, fills=key.parameters, by=key.by, when=when)
 
 
 @dataclass(frozen=True, slots=True)
