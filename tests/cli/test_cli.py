@@ -202,7 +202,8 @@ def test_the_list_says_whose_words_results_are_and_what_is_decisive(tmp_path: Pa
         "from typing import Annotated\nfrom toolspeak import Free, Key, tool\n"
         "@tool(effect='read', result='foreign')\ndef look(url: str) -> str:\n    'Look.'\n"
         "@tool(result='own')\ndef send(to: str, text: Annotated[str, Free]) -> str:\n    'Send.'\n"
-        "@tool(effect='read', result={'id': Key('to', by='name'), 'owner': 'own'})\ndef seek() -> str:\n    'Seek.'\n"
+        "@tool(effect='read', result={'id': [Key('to', by='name'), Key('at')], 'owner': 'own'})\n"
+        "def seek() -> str:\n    'Seek.'\n"
         "@tool(effect='read', result=Key('to'))\ndef names() -> str:\n    'Name.'\n"
     )
     lines = run(tmp_path, "tools", "acts.py").stdout.splitlines()

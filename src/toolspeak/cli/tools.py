@@ -411,7 +411,7 @@ def _render_tool(spec: ToolSpec, *, has_rule: bool, shows_provenance: bool) -> R
     if spec.approve:
         head.append(" (may need approval)" if has_rule else " (needs approval)", "not bold magenta")
     if spec.result:
-        labelled = escape_line(", ".join(field.path or "keys" for field in spec.fields))
+        labelled = escape_line(", ".join(dict.fromkeys(field.path or "keys" for field in spec.fields)))
         head.append(f" ({spec.result} results{f', but for {labelled}' if labelled else ''})", "not bold magenta")
     if about := escape_line(spec.description.split("\n")[0]):
         head = Text.assemble(head, "  ", about)
