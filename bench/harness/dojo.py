@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from toolspeak import Agent, Chain, Key, Limits, Tool
 from toolspeak.loop.compaction import find_cuts
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.tools.function_tool import label_field
 from toolspeak.tools.schema_function import describe_function
-from toolspeak.tools.signature import label_field
 from toolspeak.values.events import ApprovalNeeded, Compacted, NestedFact
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.origin import Origin

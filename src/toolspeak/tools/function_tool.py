@@ -24,16 +24,7 @@ from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
 from toolspeak.tools.schema import TypeInfo, UnusableType, build_parameter_schema, drop_enum_names, merge_definitions
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
-from toolspeak.tools.signature import (
-    NO_DEFAULT,
-    Decisive,
-    Free,
-    Key,
-    Parameter,
-    Signature,
-    label_field,
-    read_signature,
-)
+from toolspeak.tools.signature import NO_DEFAULT, Decisive, Free, Key, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
 from toolspeak.values.errors import UsageError
 from toolspeak.values.origin import Origin
@@ -310,6 +301,12 @@ def _read_owner(given: object) -> tuple[ResultOwner, tuple[ResultField, ...]]:
     if not fields:
         raise UsageError(f"result is 'own', 'foreign' or None, not {given!r}; by field, {{'id': Key('file_id')}}")
     return "foreign", tuple(fields)
+
+
+def label_field(path: str, key: Key) -> ResultField:
+    """Return what a key says of a field."""
+    when = tuple((name, json.dumps(value)) for name, value in key.when.items())
+    return ResultField(path=path, fills=key.parameters, by=key.by, when=when)
 
 
 def _build_checker(signature: Signature, documented: Mapping[str, str]) -> Checker:

@@ -6,7 +6,6 @@ A callable that cannot be a tool is refused here, with an error that names the p
 import copy
 import functools
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, cas
 
 from toolspeak.tools.context import Context
 from toolspeak.values.errors import UsageError
-from toolspeak.values.spec import ResultField
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -77,12 +75,6 @@ class Key:
         by = f", by={self.by!r}" if self.by else ""
         when = f", when={self.when!r}" if self.when else ""
         return f"Key({', '.join(map(repr, self.parameters))}{by}{when})"
-
-
-def label_field(path: str, key: Key) -> ResultField:
-    """Return what a key says of a field."""
-    when = tuple((name, json.dumps(value)) for name, value in key.when.items())
-    return ResultField(path=path, fills=key.parameters, by=key.by, when=when)
 
 
 @dataclass(frozen=True, slots=True)
