@@ -263,7 +263,7 @@ class Bank:
             self.paid.append(to)
             return "paid"
 
-        def build_agent() -> Agent[None]:
+        def build_agent() -> Agent[Any]:
             model = ScriptedModel([calls(("read_page", {})), calls(("pay", {"to": ACCOUNT})), says("Done.")])
             return Agent(model, [read_page, pay], **options)
 
