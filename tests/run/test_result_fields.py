@@ -356,9 +356,11 @@ def test_labels_that_cannot_be_used_are_refused():
         Key()
     assert repr(Key("file_id", by="name")) == "Key('file_id', by=('name',))"
     assert repr(Key("file_id", when={"owner": "me"})) == "Key('file_id', when={'owner': 'me'})"
-    for wrong in ({}, {"owner": ["me"]}, {"owner": None}):
+    conditions: list[Any] = [{}, {"owner": ["me"]}, {"owner": None}]
+    for wrong in conditions:
         with pytest.raises(UsageError, match=r"when is a dict of fields and their values, such as \{'owner': 'anna'\}"):
-            Key("file_id", when=wrong)  # pyright: ignore[reportArgumentType] (mistakes)
-    for mistake in ([], ["own"], [Key("file_id"), "own"]):
+            Key("file_id", when=wrong)
+    labels: list[Any] = [[], ["own"], [Key("file_id"), "own"]]
+    for wrong in labels:
         with pytest.raises(UsageError, match=r"result\['id'\] is 'own' or a Key"):
-            Tool(drive.tools[0], result={"id": mistake})  # pyright: ignore[reportArgumentType] (mistakes)
+            Tool(drive.tools[0], result={"id": wrong})
