@@ -401,6 +401,7 @@ class BaseAgent(Runnable[T_co, Deps]):
     parallel_tool_calls: bool
     limits: Limits
     deps: Any
+    approve: Approver[Any] | None
     tool_timeout: float | None
     tool_budget: int | None
     provenance: Provenance

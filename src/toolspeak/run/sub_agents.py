@@ -78,10 +78,8 @@ def build_agent_tool(
             raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
         outer = find_outer_call(context, ask)
         if context is None or outer is None:  # the tool was called from Python, or by a client of an MCP server
-            options: RunOptions = {}
-            if context is not None and context.approve is not None and agent.approve is None:
-                options["approve"] = context.approve
-            return _read_answer(name, await agent.arun(text, output_optional=True, **options))
+            asked = agent.approve if context is None else agent.approve or context.approve
+            return _read_answer(name, await agent.arun(text, output_optional=True, approve=asked))
         prepare = partial(_prepare_inner_run, agent, name, text, context, outer)
         return _read_answer(name, await finish_inner_run(outer, name, prepare))
 

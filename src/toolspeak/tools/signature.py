@@ -68,7 +68,7 @@ class Key:
         self.when = dict(when or {})
         if not parameters or not all(each and isinstance(cast("object", each), str) for each in parameters + self.by):
             raise UsageError("Key takes the names of parameters, such as Key('file_id', by='name')")
-        values: tuple[object, ...] = tuple(self.when.values())
+        values = cast("tuple[object, ...]", tuple(self.when.values()))
         if when is not None and not (values and all(isinstance(each, str | int) for each in values)):
             raise UsageError(f"when is a dict of fields and their values, such as {{'owner': 'anna'}}, not {when!r}")
 
