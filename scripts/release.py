@@ -1,12 +1,14 @@
 """Makes a release ready: everything but the upload, which needs an account.
 
-    python scripts/release.py cut 0.2.0     # version, changelog, what later releases are compared with; commit and tag
-    python scripts/release.py build dist    # build, compare, check, install, try; print what to upload
+    python scripts/release.py address https://…   # once: where the repository is, in all that names it
+    python scripts/release.py cut 0.2.0           # version, changelog, what later releases are compared with; tag
+    python scripts/release.py build dist          # build, compare, check, install, try; print what to upload
 
 `build` makes wheel and sdist of toolspeak and of `packages/toolspeak-trained` twice, the second time from the unpacked
 sdist, and compares every byte. It checks metadata and contents, installs the wheels in a fresh environment of each
 Python that toolspeak supports, runs `scripts/smoke.py` there, and describes that environment in an SBOM (CycloneDX). A
-Python that is not on this machine is named, and the exit status says that something is missing only for `--strict`.
+Python that is not on this machine is named. What must not be uploaded is built and tried as well, and at the end the
+reason is printed instead of how to upload it. With `--strict`, both end with the exit status 1.
 
 Times in the files are those of the last commit (SOURCE_DATE_EPOCH), so whoever builds a commit gets the same bytes.
 """
@@ -34,6 +36,13 @@ PYTHONS = ("3.11", "3.12", "3.13")
 INSTALLED_EXTRAS = "cli,local,meaning,sandbox,gateway,page,otel,prices,mcp"
 MAX_WHEEL_BYTES = 1_500_000
 """The limit for the library, without what was trained."""
+PLACEHOLDER = "https://toolspeak.example/repository"
+"""Stands for the address of the repository until it has one; nobody can own a name under .example."""
+HOW_TO_ADDRESS = (
+    f"{PLACEHOLDER} stands for the address of the repository; run make address REPOSITORY=https://…, commit, and move "
+    "the tag (docs/guides/install.md)"
+)
+ADDRESSED = ("pyproject.toml", "packages/toolspeak-trained/pyproject.toml", "packages/toolspeak-trained/README.md")
 DEFAULT_EPOCH = "1580601600"  # where there is no history to take a time from; the one of hatchling
 
 
@@ -70,6 +79,28 @@ def parse_version(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+\.\d+\.\d+", text):
         raise ReleaseFault(f"{text!r} is not a version; write three numbers, such as 0.2.0")
     return tuple(map(int, text.split(".")))
+
+
+# address
+
+
+def read_address(root: Path = ROOT) -> str:
+    """Return the address of the repository that the metadata names."""
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+
+
+def set_address(address: str, root: Path = ROOT) -> list[str]:
+    """Replace the address of the repository in all files that name it. Returns the lines to print."""
+    if not re.fullmatch(r"https://[\w.-]+(/[\w.-]+)+", address) or address.endswith(".git"):
+        raise ReleaseFault(
+            f"{address!r} is not the address of a repository; write it as its page has it, without a slash or .git at "
+            "the end, such as https://github.com/OWNER/toolspeak"
+        )
+    current = read_address(root)
+    for name in ADDRESSED:
+        path = root / name
+        path.write_text(path.read_text(encoding="utf-8").replace(current, address), encoding="utf-8")
+    return [f"{current} is now {address} in {', '.join(ADDRESSED)}", "now commit that, then: make cut VERSION=…"]
 
 
 # cut
@@ -112,6 +143,7 @@ def cut(version: str, root: Path = ROOT, *, python: str = sys.executable) -> lis
     run("git", "tag", "--annotate", tag, "--message", f"toolspeak {version}", cwd=root)
     return [
         f"committed and tagged {tag}; nothing was pushed",
+        *([f"not yet for upload: {HOW_TO_ADDRESS}"] if read_address(root) == PLACEHOLDER else ()),
         "now: make release",
         f"then, to publish through the workflow: git push origin main {tag}",
         f"to take it back: git tag --delete {tag} && git reset --hard HEAD~1",
@@ -211,7 +243,11 @@ def check_metadata(text: str, project: dict[str, object]) -> list[str]:
         if not fields[name]
     ]
     addressed = [each for each in fields.get_all("Requires-Dist", []) if Requirement(each).url]
-    return faults + [f"{each} needs an address, which an index refuses" for each in addressed]
+    faults += [f"{each} needs an address, which an index refuses" for each in addressed]
+    paths = re.findall(r"\]\(((?![a-z]+:|#)[^)]*)\)", raw.get("description", ""))
+    return faults + [
+        f"the README links to {path}, which an index does not have; see scripts/readme.py" for path in paths
+    ]
 
 
 def check_sdist(sdist: Path, root: Path = ROOT) -> list[str]:
@@ -281,8 +317,8 @@ def find_weights() -> bool:
     return (cache_folder() / "models" / QWEN_CODER.filename).is_file()
 
 
-def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
-    """Build, check, install and try. Returns the number of Pythons that are not on this machine."""
+def make_release(out: Path, pythons: list[str], *, embedded: bool) -> list[str]:
+    """Build, check, install and try. Returns what is missing for an upload that everything was tried for."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     epoch = find_epoch()
@@ -300,14 +336,14 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
         raise ReleaseFault("\n".join(faults))
     print("metadata and contents are right", flush=True)
     wheels = [path for path in built if path.suffix == ".whl"]
-    missing = 0
+    missing: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         described = False
         for version in pythons:
             python = find_python(version)
             if python is None:
-                missing += 1
-                print(f"Python {version} is not on this machine: not tried (install it, and run this again)")
+                missing.append(f"Python {version} is not on this machine: not tried (install it, and run this again)")
+                print(missing[-1], flush=True)
                 continue
             own = install(python, Path(folder) / version, wheels, ROOT / "constraints.txt")
             print(f"Python {version}: installed", flush=True)
@@ -319,20 +355,25 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
             shutil.rmtree(Path(folder) / version)
     if not embedded:
         print("the embedded demo was not tried: its weights are not on this machine (toolspeak pull)")
-    print_upload(out, is_clean=is_clean)
-    return missing
+    obstacles: list[str] = []
+    if not is_clean:
+        obstacles.append("there are changes that are not committed, so nobody can build this again")
+    if read_address() == PLACEHOLDER:
+        obstacles.append(HOW_TO_ADDRESS)
+    print_upload(out, obstacles)
+    return missing + obstacles
 
 
-def print_upload(out: Path, *, is_clean: bool) -> None:
-    """Print the files with their sizes and hashes, and how to upload them."""
+def print_upload(out: Path, obstacles: list[str]) -> None:
+    """Print the files with their sizes and hashes, and how to upload them, or why not to."""
     files = sorted(path for path in out.iterdir() if path.is_file() and path.name != "SHA256SUMS")
     sums = "".join(f"{hash_file(path)}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums, encoding="utf-8")
     print()
     for path in files:
         print(f"{path.stat().st_size:>12,}  {hash_file(path)}  {path.name}")
-    if not is_clean:
-        print("\nNOT FOR UPLOAD: there are changes that are not committed, so nobody can build this again")
+    if obstacles:
+        print("\n" + "\n".join(f"NOT FOR UPLOAD: {obstacle}" for obstacle in obstacles))
         return
     uploaded = " ".join(str(path) for path in files if path.suffix in (".whl", ".gz"))
     print("\nto publish, push the tag (the workflow release.yml uploads these bytes, with attestations), or by hand:")
@@ -345,15 +386,22 @@ def main(arguments: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     cutting = commands.add_parser("cut", help="set the version, cut the changelog, commit and tag")
     cutting.add_argument("version")
+    addressing = commands.add_parser("address", help="set the address of the repository")
+    addressing.add_argument("address")
     building = commands.add_parser("build", help="build, check, install and try; print what to upload")
     building.add_argument("out", type=Path, nargs="?", default=ROOT / "dist")
     building.add_argument("--pythons", default=",".join(PYTHONS), help="the versions to try, with commas")
-    building.add_argument("--strict", action="store_true", help="fail if a Python is not on this machine")
+    building.add_argument(
+        "--strict", action="store_true", help="fail if a Python is missing, or if it must not be uploaded"
+    )
     building.add_argument("--no-embedded", action="store_true", help="do not ask the embedded model")
     options = parser.parse_args(arguments)
     try:
         if options.command == "cut":
             print("\n".join(cut(options.version)))
+            return 0
+        if options.command == "address":
+            print("\n".join(set_address(options.address)))
             return 0
         pythons = [each for each in options.pythons.split(",") if each]
         missing = make_release(options.out, pythons, embedded=not options.no_embedded and find_weights())

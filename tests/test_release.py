@@ -8,6 +8,7 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
@@ -19,12 +20,19 @@ from tests.cases import each_case
 from toolspeak.cli.app import app
 
 ROOT = Path(__file__).parent.parent
-SPEC = importlib.util.spec_from_file_location("release", ROOT / "scripts" / "release.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-release = importlib.util.module_from_spec(SPEC)
-sys.modules["release"] = release
-SPEC.loader.exec_module(release)
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[name] = script
+    spec.loader.exec_module(script)
+    return script
+
+
+release, readme = load_script("release"), load_script("readme")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -81,6 +89,9 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     text = (small / "pyproject.toml").read_text()
     text = text.replace("dependencies = []", 'dependencies = ["other @ file:///tmp/other"]')
     text = text.replace('urls = {Source = "https://example.com"}\n', "")
+    (small / "README.md").write_text(
+        "# small\n\n[A guide](docs/guide.md), [a page](https://example.com), [below](#below)\n"
+    )
     (small / "pyproject.toml").write_text(f"{text}[tool.hatch.metadata]\nallow-direct-references = true\n")
     [wheel] = [path for path in release.build(small, tmp_path / "out", EPOCH) if path.suffix == ".whl"]
     with zipfile.ZipFile(wheel, "a") as archive:
@@ -91,6 +102,92 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     assert "small/weights.gguf is in the wheel, and not in" in faults
     assert "the metadata has no Project-URL" in faults
     assert "needs an address, which an index refuses" in faults
+    assert "the README links to docs/guide.md, which an index does not have" in faults
+    assert "https://example.com" not in faults
+
+
+# The address of the repository
+
+
+def test_the_readme_gets_whole_addresses_at_the_tag() -> None:
+    text = (
+        "![A b](docs/a.svg) [c](docs/c.md#d) [examples](examples) [e](https://example.com/e) [f](#f) [g](mailto:g@h.i)"
+    )
+    assert readme.complete_links(text, "https://host/owner/name", "0.2.0") == (
+        "![A b](https://host/owner/name/raw/v0.2.0/docs/a.svg) [c](https://host/owner/name/blob/v0.2.0/docs/c.md#d) "
+        "[examples](https://host/owner/name/blob/v0.2.0/examples) [e](https://example.com/e) [f](#f) [g](mailto:g@h.i)"
+    )
+
+
+@pytest.fixture
+def addressed(tmp_path: Path) -> Path:
+    """Return a folder with the files that name the repository, and the placeholder in them."""
+    current = release.read_address()
+    for name in release.ADDRESSED:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            (ROOT / name).read_text(encoding="utf-8").replace(current, release.PLACEHOLDER), encoding="utf-8"
+        )
+    return tmp_path
+
+
+def test_the_address_of_the_repository_is_set_wherever_it_is_named(addressed: Path) -> None:
+    assert release.read_address(addressed) == release.PLACEHOLDER
+    lines = release.set_address("https://github.com/somebody/toolspeak", addressed)
+    assert lines[0].startswith(
+        f"{release.PLACEHOLDER} is now https://github.com/somebody/toolspeak in pyproject.toml, "
+    )
+    texts = [(addressed / name).read_text(encoding="utf-8") for name in release.ADDRESSED]
+    assert all("https://github.com/somebody/toolspeak" in text for text in texts)
+    assert not any(release.PLACEHOLDER in text for text in texts)
+    urls = tomllib.loads(texts[0])["project"]["urls"]
+    assert urls["Issues"] == "https://github.com/somebody/toolspeak/issues"
+
+
+@each_case(
+    "address",
+    [
+        "github.com/a/b",
+        "http://github.com/a/b",
+        "https://github.com",
+        "https://github.com/a/b/",
+        "https://github.com/a/b.git",
+        "",
+    ],
+)
+def test_an_address_is_written_as_the_page_of_the_repository_has_it(address: str, addressed: Path) -> None:
+    with pytest.raises(release.ReleaseFault, match="is not the address of a repository; write it as its page has it"):
+        release.set_address(address, addressed)
+    assert release.read_address(addressed) == release.PLACEHOLDER
+
+
+def test_all_that_names_the_repository_is_in_the_list() -> None:
+    """Only the page that explains it, and what replaces it, name the placeholder as well."""
+    host = release.read_address().removeprefix("https://").encode()
+    folders = (".github", "docker", "docs", "examples", "packages", "scripts", "src")
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files += [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if path.suffix in (".md", ".toml", ".py", ".yml", ".yaml", ".js", ".html") and host in path.read_bytes()
+    }
+    assert naming - {"scripts/release.py", "docs/guides/install.md"} == set(release.ADDRESSED)
+
+
+@each_case("obstacles", [[], ["there is a reason", "and another one"]])
+def test_how_to_upload_is_printed_only_if_nothing_speaks_against_it(
+    obstacles: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "small-1.0.tar.gz").write_bytes(b"small")
+    release.print_upload(tmp_path, obstacles)
+    printed = capsys.readouterr().out
+    assert ("twine upload" in printed) == (not obstacles)
+    assert re.findall(r"^NOT FOR UPLOAD: (.+)$", printed, re.M) == obstacles
+    assert (
+        tmp_path / "SHA256SUMS"
+    ).read_text() == f"{release.hash_file(tmp_path / 'small-1.0.tar.gz')}  small-1.0.tar.gz\n"
 
 
 # Cut
