@@ -23,6 +23,7 @@ import typer
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
+from toolspeak.values.package import suggest_install
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ def explain_missing(what: str, extra: str) -> Generator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in PACKAGES[extra]:
             raise
-        raise UsageError(f"{what} needs {error.name}; install it with: pip install 'toolspeak[{extra}]'") from None
+        raise UsageError(f"{what} needs {error.name}; install it with: {suggest_install(extra)}") from None
 
 
 Completions: TypeAlias = list[tuple[str, str]]
