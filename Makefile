@@ -140,8 +140,8 @@ fuzz: setup ## look at random for texts that break the reader, for some minutes;
 
 # A person with an account does the rest: `make address REPOSITORY=…` once, `make cut VERSION=0.2.0`, `make release`, then
 # push the tag.
-address: setup ## set the address of the repository in the metadata: REPOSITORY=https://github.com/OWNER/toolspeak
-	$(BIN)/python scripts/release.py address $(REPOSITORY)
+address: ## set the address of the repository in the metadata: REPOSITORY=https://github.com/OWNER/toolspeak
+	$(PYTHON) scripts/release.py address $(or $(REPOSITORY),'')
 
 cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0; nothing is pushed
 	$(BIN)/python scripts/release.py cut $(VERSION)

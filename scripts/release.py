@@ -114,6 +114,7 @@ def cut_changelog(text: str, version: str, day: str) -> str:
         raise ReleaseFault("CHANGELOG.md has no heading ## Unreleased; write one above the last release")
     if not after.partition("\n## ")[0].strip():
         raise ReleaseFault("CHANGELOG.md says nothing under ## Unreleased; write what users notice")
+    after = after.replace(f"This will be {version}. ", "", 1)  # it is now
     return f"{before}{heading}\n## {version} ({day})\n{after}"
 
 

@@ -197,6 +197,8 @@ def test_the_changelog_is_cut_below_the_heading_of_what_is_unreleased() -> None:
     text = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1: the first release\n\n- Old.\n"
     cut = release.cut_changelog(text, "0.2.0", "2026-12-01")
     assert cut == text.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 (2026-12-01)\n")
+    promised = text.replace("- New.", "This will be 0.2.0. If you come from 0.1, read.\n\n- New.")
+    assert "(2026-12-01)\n\nIf you come from 0.1, read.\n" in release.cut_changelog(promised, "0.2.0", "2026-12-01")
     with pytest.raises(release.ReleaseFault, match="says nothing under ## Unreleased"):
         release.cut_changelog(cut, "0.3.0", "2026-12-02")
     with pytest.raises(release.ReleaseFault, match="has no heading ## Unreleased"):
