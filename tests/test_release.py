@@ -1,6 +1,7 @@
 """What makes a release: the script, the lowest versions, the workflows and the image."""
 
 import importlib.util
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -271,6 +272,22 @@ def test_the_image_and_the_metadata_name_the_same_pythons() -> None:
     assert tuple(versions) == release.PYTHONS
     text = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
     assert text.count('python: ["3.11", "3.12", "3.13"]') == 2
+
+
+def test_the_names_to_which_the_upgrade_guide_leads_exist() -> None:
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "upgrading.md").read_text().splitlines() if " | " in line]
+    paths = [path for row in rows for path in re.findall(r"`(toolspeak(?:\.\w+)+)", row[-1])]
+    assert len(paths) > 15
+    assert [path for path in paths if not exists(path)] == []
+
+
+def exists(path: str) -> bool:
+    """Return whether a module or a name of one can be imported."""
+    try:
+        pkgutil.resolve_name(path)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 # Workflows, image and compose file
