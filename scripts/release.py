@@ -355,7 +355,7 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> list[str]:
                 described = True
             shutil.rmtree(Path(folder) / version)
     if not embedded:
-        print("the embedded demo was not tried: its weights are not on this machine (toolspeak pull)")
+        print("the embedded demo was not tried: its weights are not on this machine (toolspeak pull), or --no-embedded")
     obstacles: list[str] = []
     if not is_clean:
         obstacles.append("there are changes that are not committed, so nobody can build this again")
