@@ -10,7 +10,8 @@ Python that toolspeak supports, runs `scripts/smoke.py` there, and describes tha
 Python that is not on this machine is named. What must not be uploaded is built and tried as well, and at the end the
 reason is printed instead of how to upload it. With `--strict`, both end with the exit status 1.
 
-Times in the files are those of the last commit (SOURCE_DATE_EPOCH), so whoever builds a commit gets the same bytes.
+Times in the files are those of the last commit of the project (SOURCE_DATE_EPOCH), so whoever builds a commit gets the
+same bytes, and toolspeak-trained keeps its bytes from one release of toolspeak to the next.
 """
 
 import argparse
@@ -154,12 +155,13 @@ def cut(version: str, root: Path = ROOT, *, python: str = sys.executable) -> lis
 # build
 
 
-def find_epoch(root: Path = ROOT) -> str:
-    """Return the time that all files get: of the environment, or else of the last commit."""
+def find_epoch(root: Path = ROOT, project: str = ".") -> str:
+    """Return the time that all files of a project get: of the environment, or else of its last commit."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         return given
     if (root / ".git").exists():
-        return run("git", "log", "-1", "--format=%ct", cwd=root).strip()
+        folder = () if project == "." else ("--", project)  # of a path, git leaves out merges
+        return run("git", "log", "-1", "--format=%ct", *folder, cwd=root).strip()
     return DEFAULT_EPOCH
 
 
@@ -322,12 +324,11 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> list[str]:
     """Build, check, install and try. Returns what is missing for an upload that everything was tried for."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    epoch = find_epoch()
     is_clean = not (ROOT / ".git").exists() or not run("git", "status", "--porcelain").strip()
     faults: list[str] = []
     built: list[Path] = []
     for name in PROJECTS:
-        pair = build_twice(ROOT / name, out, epoch)
+        pair = build_twice(ROOT / name, out, find_epoch(project=name))
         built += pair
         faults += [fault for path in pair if path.suffix == ".whl" for fault in check_wheel(path, ROOT / name)]
         print(f"built twice, same bytes: {', '.join(path.name for path in pair)}", flush=True)

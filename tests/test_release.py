@@ -1,6 +1,7 @@
 """What makes a release: the script, the lowest versions, the workflows and the image."""
 
 import importlib.util
+import os
 import pkgutil
 import re
 import shutil
@@ -105,6 +106,27 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     assert "needs an address, which an index refuses" in faults
     assert "the README links to docs/guide.md, which an index does not have" in faults
     assert "https://example.com" not in faults
+
+
+@each_case("given", ["", "1600000000"])
+def test_files_have_the_time_of_the_last_commit_of_their_project(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / given / "repository"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
+    (root / "packages" / "small").mkdir(parents=True)
+    assert release.find_epoch(root) == (given or release.DEFAULT_EPOCH)  # an sdist has no history
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    person = ["-c", "user.email=a@b.c", "-c", "user.name=A"]
+    for day, file in ((17, "packages/small/a"), (18, "b")):
+        (root / file).touch()
+        subprocess.run(["git", "add", "."], cwd=root, check=True)
+        committing = ["git", *person, "commit", "--quiet", "--message", file]
+        subprocess.run(
+            committing, cwd=root, check=True, env={**os.environ, "GIT_COMMITTER_DATE": f"{day}00000000 +0000"}
+        )
+    assert release.find_epoch(root) == (given or "1800000000")
+    assert release.find_epoch(root, "packages/small") == (given or "1700000000")
 
 
 # The address of the repository
