@@ -29,6 +29,7 @@ import zipfile
 from datetime import UTC, datetime
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION_FILE = Path("src/toolspeak/values/package.py")
@@ -44,6 +45,8 @@ HOW_TO_ADDRESS = (
     "the tag (docs/guides/install.md)"
 )
 ADDRESSED = ("pyproject.toml", "packages/toolspeak-trained/pyproject.toml", "packages/toolspeak-trained/README.md")
+INSTALLERS = frozenset({"pip", "setuptools", "wheel"})
+"""Are in a fresh environment, and nothing that toolspeak needs."""
 DEFAULT_EPOCH = "1580601600"  # where there is no history to take a time from; the one of hatchling
 
 
@@ -299,6 +302,30 @@ def install(python: str, folder: Path, wheels: list[Path], constraints: Path) ->
     return own
 
 
+def complete_sbom(described: dict[str, Any], version: str) -> dict[str, Any]:
+    """Return the description of an environment as that of toolspeak: with its version, and what it needs only.
+
+    What installs packages goes. So do paths of this machine: of a wheel that was built here, the hash stays.
+    """
+    components: list[dict[str, Any]] = []
+    for each in described.get("components", []):
+        references = each.get("externalReferences", [])
+        built = [reference for reference in references if reference["url"].startswith("file:")]
+        component = {**each, "externalReferences": [reference for reference in references if reference not in built]}
+        if built:
+            component["hashes"] = [digest for reference in built for digest in reference.get("hashes", [])]
+            component["purl"] = f"pkg:pypi/{each['name']}@{each['version']}"
+        components.append(component)
+    left_out = {each["bom-ref"] for each in components if each["name"] in INSTALLERS}
+    own = {**described["metadata"]["component"], "version": version, "purl": f"pkg:pypi/toolspeak@{version}"}
+    return {
+        **described,
+        "metadata": {**described["metadata"], "component": own},
+        "components": [each for each in components if each["bom-ref"] not in left_out],
+        "dependencies": [each for each in described.get("dependencies", []) if each["ref"] not in left_out],
+    }
+
+
 def write_sbom(python: Path, target: Path) -> None:
     """Describe an environment as CycloneDX JSON, without what differs from one time to the next."""
     program = shutil.which("cyclonedx-py") or shutil.which("cyclonedx-py", path=str(ROOT / ".venv-release" / "bin"))
@@ -306,7 +333,8 @@ def write_sbom(python: Path, target: Path) -> None:
         raise ReleaseFault("there is no cyclonedx-py; make release installs it (scripts/release-requirements.txt)")
     project = ("--pyproject", ROOT / "pyproject.toml", "--mc-type", "library")
     run(program, "environment", python, *project, "--output-reproducible", "--output-file", target)
-    described = json.loads(target.read_text(encoding="utf-8"))
+    described = complete_sbom(json.loads(target.read_text(encoding="utf-8")), read_version())
+    target.write_text(json.dumps(described, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     names = {each["name"] for each in described.get("components", ())}
     if not {"pydantic", "aiohttp", "griffelib"} <= names:
         raise ReleaseFault(f"{target.name} does not name the dependencies of toolspeak; it names {sorted(names)}")

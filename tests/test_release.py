@@ -267,6 +267,26 @@ def test_a_python_that_is_not_there_is_none() -> None:
     assert release.find_python(f"{sys.version_info[0]}.{sys.version_info[1]}") == sys.executable
 
 
+def test_an_sbom_has_the_version_and_neither_installers_nor_paths_of_the_machine() -> None:
+    digest = {"alg": "SHA-256", "content": "ab" * 32}
+    page = {"type": "website", "url": "https://example.com"}
+    wheel = {"type": "distribution", "url": "file:///home/me/dist/small-1.0-py3-none-any.whl", "hashes": [digest]}
+    environment = {
+        "metadata": {"component": {"name": "toolspeak", "bom-ref": "root"}, "tools": {}},
+        "components": [
+            {"name": "pip", "version": "26.3", "bom-ref": "pip==26.3"},
+            {"name": "small", "version": "1.0", "bom-ref": "small==1.0", "externalReferences": [wheel, page]},
+        ],
+        "dependencies": [{"ref": "pip==26.3"}, {"ref": "root", "dependsOn": ["small==1.0"]}, {"ref": "small==1.0"}],
+    }
+    described = release.complete_sbom(environment, "0.2.0")
+    assert described["metadata"]["component"]["version"] == "0.2.0"
+    assert described["metadata"]["component"]["purl"] == "pkg:pypi/toolspeak@0.2.0"
+    [small] = described["components"]
+    assert (small["externalReferences"], small["hashes"], small["purl"]) == ([page], [digest], "pkg:pypi/small@1.0")
+    assert [each["ref"] for each in described["dependencies"]] == ["root", "small==1.0"]
+
+
 # Versions
 
 
