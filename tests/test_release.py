@@ -351,7 +351,12 @@ def test_a_workflow_has_no_more_rights_than_it_needs(path: Path) -> None:
         for right, level in job.get("permissions", {}).items()
         if level == "write"
     }
-    expected = {("build", "id-token"), ("build", "attestations"), ("publish", "id-token")}
+    expected = {
+        ("build", "id-token"),
+        ("build", "attestations"),
+        ("publish", "id-token"),
+        ("announce", "contents"),
+    }
     assert writes == (expected if path.name == "release.yml" else set())
     assert "secrets." not in path.read_text()
     for command in re.findall(r"\bmake (?:-C \S+ )?([a-z-]+)", path.read_text()):
