@@ -73,7 +73,7 @@ class ModelError(ToolspeakError):
 
 
 class RateLimited(ModelError):
-    """The endpoint asked to slow down until no retries were left."""
+    """The endpoint still asked to slow down when no retries were left."""
 
 
 class ProviderError(ModelError):
