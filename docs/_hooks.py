@@ -6,7 +6,7 @@ A list of all public names, folded overloads, words for the search, and a check 
 import importlib
 import inspect
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,14 @@ LOADED = re.compile(
 )
 """What makes a browser fetch something from another host. Links that a reader may follow are no such thing."""
 
+
+CODE = re.compile(
+    r'<div class="highlight"><pre>.*?<code>(.*?)</code></pre></div>', re.DOTALL
+)
+"""A block of code. Its first group is the text, with the tags of the highlighter."""
+
+MAX_COLUMNS = 88
+"""How many characters of code fit the column at 1440 pixels. Pages keep to it, docstrings may not."""
 
 OVERLOADS = '<div class="doc-overloads">'
 """What the signatures of one function stand in, if it has several."""
@@ -88,7 +96,15 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
     if words:  # below the title, so that the search leads to the top of the page
         html = html.replace("</h1>", f"</h1><p hidden>Also: {escape(words)}.</p>", 1)
-    return fold_overloads(html)
+    return fold_overloads(CODE.sub(mark_wide, html))
+
+
+def mark_wide(block: re.Match[str]) -> str:
+    """Return a block of code, marked to be wrapped if a line of it does not fit the column."""
+    lines = unescape(re.sub(r"<[^>]*>", "", block[1])).splitlines()
+    if max(map(len, lines), default=0) <= MAX_COLUMNS:
+        return block[0]
+    return block[0].replace('"highlight"', '"highlight wrapped"', 1)
 
 
 def fold_overloads(html: str) -> str:

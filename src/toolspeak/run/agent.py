@@ -355,8 +355,10 @@ class Agent(BaseAgent[T_co, Deps]):
         Examples:
             >>> from toolspeak.testing import ScriptedModel, calls, says
             >>> expert = Agent(ScriptedModel([says("About 709,000.")]))
-            >>> model = ScriptedModel([calls(("expert", {"prompt": "People in Oslo?"})), says("709,000 people.")])
-            >>> outcome = Agent(model, [expert.as_tool("expert", "Knows cities.")]).run("How large is Oslo?")
+            >>> question = calls(("expert", {"prompt": "People in Oslo?"}))
+            >>> model = ScriptedModel([question, says("709,000 people.")])
+            >>> agent = Agent(model, [expert.as_tool("expert", "Knows cities.")])
+            >>> outcome = agent.run("How large is Oslo?")
             >>> outcome.calls[0].output, outcome.text
             ('About 709,000.', '709,000 people.')
         """
@@ -375,8 +377,10 @@ class Agent(BaseAgent[T_co, Deps]):
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, calls, says
-            >>> billing = Agent(ScriptedModel([says(""), says("You paid twice.")]), system="You know the invoices.")
-            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [billing.as_handoff("billing", "For invoices.")])
+            >>> clerk = ScriptedModel([says(""), says("You paid twice.")])
+            >>> billing = Agent(clerk, system="You know the invoices.")
+            >>> handoff = billing.as_handoff("billing", "For invoices.")
+            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [handoff])
             >>> outcome = desk.run("Why is my bill so high?")
             >>> outcome.text, outcome.agent
             ('You paid twice.', 'billing')
