@@ -28,8 +28,8 @@ this, or we didn't try it; the note says which.
 """
 TAIL = """
 `make test-clients` runs all of it; `make test-clients TABLE=docs/clients.md` writes this page. The versions are those in
-`tests/clients/package.json`, `tests/clients/requirements.txt` and `tests/clients/frameworks.txt`. [Coding agents on your own model](guides/coding-agents.md)
-explains how to set up each agent.
+`tests/clients/package.json`, `tests/clients/requirements.txt` and `tests/clients/frameworks.txt`.
+[Coding agents on your own model](guides/coding-agents.md) explains how to set up each agent.
 """
 
 NOTES = {
