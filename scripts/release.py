@@ -42,7 +42,7 @@ PLACEHOLDER = "https://toolspeak.example/repository"
 """Stands for the address of the repository until it has one; nobody can own a name under .example."""
 HOW_TO_ADDRESS = (
     f"{PLACEHOLDER} stands for the address of the repository; run make address REPOSITORY=https://…, commit, and move "
-    "the tag (docs/guides/install.md)"
+    "the tag (CONTRIBUTING.md)"
 )
 ADDRESSED = ("pyproject.toml", "packages/toolspeak-trained/pyproject.toml", "packages/toolspeak-trained/README.md")
 INSTALLERS = frozenset({"pip", "setuptools", "wheel"})
