@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import json
 import re
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar, cast
@@ -11,7 +12,9 @@ from typing import Any, TypeVar, cast
 from starlette.requests import ClientDisconnect, Request
 
 from toolspeak.values.frozen import frozen
+from toolspeak.values.recent import RecentValues
 from toolspeak.wire.errors import FailureName
+from toolspeak.wire.fields import ToolList
 
 T = TypeVar("T")
 
@@ -42,6 +45,23 @@ GEMINI_METHODS = (":generateContent", ":streamGenerateContent", ":countTokens")
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
 _JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 """A whole string, so that no mark in it counts, or a mark that begins, ends or separates values."""
+
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+([\[\]{}])', re.DOTALL)
+"""Everything up to the next bracket that is in no string."""
+
+MAX_KEY_CHARS = 40
+_TOOLS_KEY = re.compile(r'[{,\s]"tools"\s*:\s*\[\Z')
+"""The key of the tools and the beginning of their list, at the end of what is searched."""
+
+_TOOLS_MARK = secrets.token_hex(16)
+"""What stands for the tools while the rest of a body is parsed. No client knows it."""
+
+LEAST_TOOLS_SIZE = 20_000
+"""What a list of tools counts at least, so that a hundred of them are kept at most."""
+
+recent_tools = RecentValues[str, ToolList](max_size=100 * LEAST_TOOLS_SIZE, seconds=600)
+"""The tools of the last requests, by their JSON. All clients that send the same tools share one entry. It has nothing of
+a request but the definitions of its tools: neither messages nor keys."""
 
 OWN_SITES = frozenset({"same-origin", "none"})
 """Values of `Sec-Fetch-Site`, which browsers set, for requests that no page of another site has sent."""
@@ -136,13 +156,64 @@ async def read_body(request: Request, read: Callable[[Any], T]) -> T:
 def _parse(data: bytes) -> dict[str, Any]:
     try:
         text = data.decode()
-        check_size(text)
-        body: Any = json.loads(text, parse_constant=_refuse_constant)
+        if len(text) > 2 * MAX_BODY_VALUES:  # else it cannot hold too many: each takes two characters at least
+            check_size(text)
+            body = _load(text)
+        else:
+            place = _find_tools(text)
+            body = _load(text) if place is None else _load_with_tools(text, *place)
     except (ValueError, RecursionError) as error:
         raise RequestRefused("bad_request", f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(body, dict):
         raise RequestRefused("bad_request", "the body is not a JSON object")
     return cast("dict[str, Any]", body)
+
+
+def _load(text: str) -> Any:
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _load_with_tools(text: str, start: int, end: int) -> Any:
+    """Parse a body whose tools stand between `start` and `end`. Those that were parsed lately are not parsed again."""
+    written = text[start:end]
+    try:
+        body = _load(f'{text[:start]}"{_TOOLS_MARK}"{text[end:]}')
+        if (tools := recent_tools.find(written)) is None:
+            tools = ToolList(_load(written))
+            recent_tools.add(written, tools, max(len(written), LEAST_TOOLS_SIZE))
+    except ValueError:
+        return _load(text)  # raises, too, and names the place in the whole text
+    if isinstance(body, dict) and body.get("tools") == _TOOLS_MARK:  # else the same key follows, with escapes
+        body["tools"] = tools
+    return cast("Any", body)
+
+
+def _find_tools(text: str) -> tuple[int, int] | None:
+    """Return where the list of tools of a body begins and ends; None if there is none.
+
+    Raises `RequestRefused` if the body is nested too deeply. Like `check_size`, this does not parse the body, and leaves
+    what is not JSON to the parser. It takes one step for each list and object, and only one for tools that are known.
+    """
+    depth = position = start = 0
+    found: tuple[int, int] | None = None
+    while mark := _BRACKET.match(text, position):
+        position = mark.end()
+        if mark[1] in "[{":
+            depth += 1
+            if depth > MAX_BODY_NESTING:
+                raise RequestRefused("bad_request", f"the body is nested more than {MAX_BODY_NESTING} deep")
+            if depth == 2 and mark[1] == "[" and _TOOLS_KEY.search(text, position - MAX_KEY_CHARS, position):
+                start = position - 1
+                known = next((each for each in recent_tools.keys() if text.startswith(each, start)), "")
+                if known:
+                    depth, position, found = 1, start + len(known), (start, start + len(known))
+        else:
+            depth -= 1
+            if depth < 0:
+                break
+            if depth == 1 and start and mark[1] == "]":
+                start, found = 0, (start, position)
+    return found
 
 
 def _refuse_constant(constant: str) -> None:

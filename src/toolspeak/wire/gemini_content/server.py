@@ -28,12 +28,14 @@ from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
     Fields,
+    ToolList,
     check_known_names,
     check_tool_limits,
     check_unique_names,
     read_address,
     read_opaque,
     read_tool,
+    read_tools_once,
 )
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.gemini_content.client import (
@@ -76,7 +78,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     name, _, method = where.rpartition(":")
     is_stream = method.startswith("stream")
     is_array = is_stream and parse_qs(query).get("alt") != ["sse"]
-    tools, vendor_tools = _read_tools(fields)
+    tools, vendor_tools = read_tools_once(fields, _read_tools)
     choice, other_choices = _read_choice(fields, tools)
     calling = as_object(as_object(fields.value("toolConfig")).get("functionCallingConfig"))
     is_validated = str(calling.get("mode")).upper() == "VALIDATED"
@@ -231,7 +233,13 @@ def _normalize_object(given: dict[str, Any], fields: Collection[str] | None = No
     return normalized
 
 
+def _normalize_tools(tools: ToolList) -> ToolList:
+    return ToolList([_normalize(each) for each in tools])
+
+
 def _normalize(value: Any) -> Any:
+    if type(value) is ToolList:
+        return value.derive(_normalize_tools, value)
     if isinstance(value, list):
         return [_normalize(each) for each in cast("list[Any]", value)]
     return _normalize_object(cast("dict[str, Any]", value)) if isinstance(value, dict) else value

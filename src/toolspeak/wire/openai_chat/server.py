@@ -28,6 +28,7 @@ from toolspeak.wire.fields import (
     read_content,
     read_media,
     read_tool,
+    read_tools_once,
 )
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.json_data import as_list, as_text, build_extra, dump_compact, encode_arguments, get_vendor_data
@@ -55,7 +56,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
             raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
-    offered, strict_tools, vendor_tools = _read_tools(fields)
+    offered, strict_tools, vendor_tools = read_tools_once(fields, _read_tools)
     tools, choice = _read_choice(fields, offered)
     allowed = {tool.name for tool in tools}
     extra = fields.other_fields(_KNOWN_FIELDS)
