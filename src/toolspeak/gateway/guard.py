@@ -149,11 +149,15 @@ async def read_body(request: Request, read: Callable[[Any], T]) -> T:
     data = await read_bytes(request)
     request.state.is_large = len(data) > LARGE_BODY_BYTES
     if not request.state.is_large:
-        return read(_parse(data))
-    return await asyncio.to_thread(lambda: read(_parse(data)))
+        return read(parse_body(data))
+    return await asyncio.to_thread(lambda: read(parse_body(data)))
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def parse_body(data: bytes) -> dict[str, Any]:
+    """Return a body as a JSON object. Its tools are shared with other requests that have the same (`ToolList`).
+
+    Raises `RequestRefused` if the body is no object, or is too deep or too large.
+    """
     try:
         text = data.decode()
         if len(text) > 2 * MAX_BODY_VALUES:  # else it cannot hold too many: each takes two characters at least

@@ -21,6 +21,9 @@ T = TypeVar("T")
 MAX_TOOLS = 1_000
 """The most tools of one request."""
 
+MAX_ANSWERS = 4
+"""The most answers to one request. The model is asked for each of them."""
+
 MAX_STOP_TEXTS = 256
 """The most texts that end an answer."""
 
@@ -254,6 +257,14 @@ def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path:
 
 
 # What two APIs or more have in the same form
+
+
+def read_answer_count(fields: Fields, name: str) -> int:
+    """Return how many answers a request asks for, in the field `name`."""
+    count = fields.integer(name, minimum=1) or 1
+    if count > MAX_ANSWERS:
+        raise fields.error(name, f"at most {MAX_ANSWERS} answers can be requested", "unsupported_value")
+    return count
 
 
 def read_content(fields: Fields, name: str, read_part: Callable[[Fields], Any]) -> tuple[Any, ...]:
