@@ -20,7 +20,7 @@ either is refused. It writes Python or TypeScript as text.
 | plain, streamed | It offers two tools, gets three calls at once beside a text, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
 | schema | It asks for an answer in a JSON schema, plain and streamed. The model writes prose first, and is asked again. |
 | tools + schema | Both in one request: a call, its result, and the answer in the schema, plain and streamed. |
-| cut stream | The server dies in the middle of a stream. The client must report that, and not take a part for the whole. |
+| cut stream | The server dies in the middle of a stream. The client must report that or ask again, and not take a part for the whole. |
 
 `ok`: the conversation went as it should, and so did all that the client told of it. `–`: the client has no such thing, as
 the note says.
@@ -38,6 +38,10 @@ NOTES = {
     "AI SDK `openai`, Responses": "As it comes: it refers to stored items.",
     "Claude Code, Messages": "Always streams, and has tools with every request.",
     "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    **{
+        f"Kimi Code, {api}": "Always streams, and has tools with every request. Needs Node 22.19."
+        for api in ("Chat", "Gemini", "Messages", "Responses")
+    },
     "Gemini CLI, Gemini": "Always streams, and has tools with every request.",
     "instructor, Chat, JSON schema mode": "Takes objects, and no tools.",
     "instructor, Chat, tools mode": "Takes objects, by a forced call, and no tools.",
