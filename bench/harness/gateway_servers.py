@@ -49,7 +49,7 @@ def build_tool(number):
         "tags": {"type": "array", "items": {"type": "string"}, "description": "Tags to filter by."},
         "options": {"type": "object", "properties": {"recursive": {"type": "boolean"}, "depth": {"type": "integer"}}},
     }
-    about = f"Do step {number} of the work with a file, and return what it gave. Use it when the user asks for step {number}."
+    about = f"Do step {number} of the work with a file, and return what it gave. Use it when the user asks for it."
     parameters = {"type": "object", "properties": fields, "required": ["path"], "additionalProperties": False}
     return {"name": f"step_{number}", "description": about, "parameters": parameters}
 

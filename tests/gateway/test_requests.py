@@ -457,13 +457,16 @@ def test_several_answers_by_gemini_s_api(form: str):
     reasons: dict[int, str] = {}
     for candidate in (each for answer in answers for each in answer["candidates"]):
         parts.setdefault(candidate["index"], []).extend(candidate["content"]["parts"])
-        reasons |= {candidate["index"]: candidate[key] for key in ("finishReason",) if key in candidate}
+        if "finishReason" in candidate:
+            reasons[candidate["index"]] = candidate["finishReason"]
     assert "".join(part["text"] for part in parts[0]) == "One."
     assert [part["functionCall"]["args"] for part in parts[1]] == [{"city": "Oslo"}]
     assert "".join(part["text"] for part in parts[2]) == "Three."
     assert reasons == {0: "STOP", 1: "STOP", 2: "STOP"}
     assert [request.sampling.seed for request in model.requests] == [7, 8, 9]
-    assert [answer["usageMetadata"]["candidatesTokenCount"] > 3 for answer in answers if "usageMetadata" in answer] == [True]
+    assert [answer["usageMetadata"]["candidatesTokenCount"] > 3 for answer in answers if "usageMetadata" in answer] == [
+        True
+    ]
 
 
 # Tools that are not allowed

@@ -1,6 +1,7 @@
 """Tools that many requests send in the same words are parsed, read and rendered once. No request may notice."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ BODIES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "gemini": (
         "/v1beta/models/m:generateContent",
         {"contents": [{"role": "user", "parts": [{"text": HI}]}]},
-        [{"function_declarations": [{**each, "parameters": {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}}} for each in DEFINED]}],
+        [{"function_declarations": DEFINED}],
     ),
 }  # fmt: skip
 each_api = pytest.mark.parametrize(("path", "body", "tools"), BODIES.values(), ids=BODIES)
@@ -76,14 +77,15 @@ def test_what_is_no_json_is_refused_as_by_the_parser_alone(text: str, data: st.D
     parse_body(text.encode())  # so that the tools are known
     place = data.draw(st.integers(0, len(text) - 1))
     broken = text[:place] + text[place + 1 :]
+    problem = ""
     try:
         parsed = json.loads(broken)
     except ValueError as error:
-        with pytest.raises(RequestRefused, match="the body is not JSON") as raised:
+        parsed, problem = None, str(error)[:200]
+    if problem:
+        with pytest.raises(RequestRefused, match=re.escape(f"the body is not JSON: {problem}")):
             parse_body(broken.encode())
-        assert str(error)[:200] in str(raised.value)
     else:
-        assert isinstance(parsed, dict)
         assert parse_body(broken.encode()) == parsed
 
 
@@ -126,11 +128,8 @@ def test_tools_that_differ_only_in_their_order_are_shown_in_it(path: str, body: 
     for each in (tools, turned):
         assert ask(served, {**body, "tools": each}, path=path).status == 200
     one, other = (request.shown.messages[0].text for request in model.requests)
-    if path == BODIES["gemini"][0]:  # with one parameter each
-        assert one == other
-    else:
-        assert one.index("path:") < one.index("count?:") if "path:" in one else one.index("path?:") < one.index("count?:")
-        assert other.index("count?:") < other.index("path?:")
+    assert one.index("path?:") < one.index("count?:")
+    assert other.index("count?:") < other.index("path?:")
 
 
 def test_a_default_of_true_is_not_shown_as_1():

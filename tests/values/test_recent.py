@@ -22,7 +22,7 @@ def test_what_was_not_used_for_the_longest_time_is_dropped_first():
         lately.add(name, name.upper(), size=25)
     assert lately.find("a") == "A"
     lately.add("e", "E", size=25)
-    assert lately.keys() == ["e", "a", "d", "c"]
+    assert lately.list_keys() == ["e", "a", "d", "c"]
     assert lately.find("b") is None
 
 
@@ -30,14 +30,14 @@ def test_all_that_is_kept_is_never_larger_than_the_bound():
     lately = keep(Clock())
     for number in range(50):
         lately.add(str(number), "", size=number % 26)
-        assert sum(int(name) % 26 for name in [*lately.keys()]) <= 100
+        assert sum(int(name) % 26 for name in lately.list_keys()) <= 100
 
 
 def test_a_value_that_would_drop_most_others_is_not_kept():
     lately = keep(Clock())
     lately.add("small", "s", size=25)
     lately.add("large", "l", size=26)
-    assert lately.keys() == ["small"]
+    assert lately.list_keys() == ["small"]
 
 
 def test_a_value_that_is_added_again_counts_once():
@@ -46,7 +46,7 @@ def test_a_value_that_is_added_again_counts_once():
         lately.add("a", str(size), size=size)
     for name in "bcde":
         lately.add(name, name, size=20)
-    assert lately.keys() == ["e", "d", "c", "b", "a"]
+    assert lately.list_keys() == ["e", "d", "c", "b", "a"]
     assert lately.find("a") == "20"
 
 
@@ -59,4 +59,4 @@ def test_what_is_not_used_for_long_is_dropped_with_the_next_value():
     assert lately.find("b") == "B"
     clock.seconds += 50
     lately.add("c", "C", size=1)
-    assert lately.keys() == ["c", "b"]
+    assert lately.list_keys() == ["c", "b"]

@@ -33,9 +33,9 @@ LEAST_PROMPT_SIZE = 20_000
 _recent_prompts = RecentValues[tuple[Hashable, ...], tuple[str, tuple[ToolSpec, ...]]](
     max_size=50 * LEAST_PROMPT_SIZE, seconds=600
 )
-"""The last prompts, for each turn of a run and each request of a client shows the same tools. The tools are told apart by
-their ids, and are kept with the prompt, so that no other tool gets the id of one of them. Schemas are not compared:
-equal ones may have their fields in another order."""
+"""The last prompts: each turn of a run and each request of a client shows the same tools. Tools are told apart by their
+ids, and are kept with the prompt, so that no other tool gets the id of one of them. Schemas are not compared: equal
+ones may have their fields in another order."""
 
 
 class ConstraintBuilder(Protocol):

@@ -46,7 +46,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNO
 _JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 """A whole string, so that no mark in it counts, or a mark that begins, ends or separates values."""
 
-_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+([\[\]{}])', re.DOTALL)
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
 """Everything up to the next bracket that is in no string."""
 
 MAX_KEY_CHARS = 40
@@ -60,8 +60,8 @@ LEAST_TOOLS_SIZE = 20_000
 """What a list of tools counts at least, so that a hundred of them are kept at most."""
 
 recent_tools = RecentValues[str, ToolList](max_size=100 * LEAST_TOOLS_SIZE, seconds=600)
-"""The tools of the last requests, by their JSON. All clients that send the same tools share one entry. It has nothing of
-a request but the definitions of its tools: neither messages nor keys."""
+"""The tools of the last requests, by their JSON. All clients that send the same tools share one entry. It has nothing
+of a request but the definitions of its tools: neither messages nor keys."""
 
 OWN_SITES = frozenset({"same-origin", "none"})
 """Values of `Sec-Fetch-Site`, which browsers set, for requests that no page of another site has sent."""
@@ -195,8 +195,8 @@ def _load_with_tools(text: str, start: int, end: int) -> Any:
 def _find_tools(text: str) -> tuple[int, int] | None:
     """Return where the list of tools of a body begins and ends; None if there is none.
 
-    Raises `RequestRefused` if the body is nested too deeply. Like `check_size`, this does not parse the body, and leaves
-    what is not JSON to the parser. It takes one step for each list and object, and only one for tools that are known.
+    Raises `RequestRefused` if the body is nested too deeply. Like `check_size`, this does not parse the body, and
+    leaves what is not JSON to the parser. It takes one step for each list and object, and one for tools that are known.
     """
     depth = position = start = 0
     found: tuple[int, int] | None = None
@@ -208,9 +208,10 @@ def _find_tools(text: str) -> tuple[int, int] | None:
                 raise RequestRefused("bad_request", f"the body is nested more than {MAX_BODY_NESTING} deep")
             if depth == 2 and mark[1] == "[" and _TOOLS_KEY.search(text, position - MAX_KEY_CHARS, position):
                 start = position - 1
-                known = next((each for each in recent_tools.keys() if text.startswith(each, start)), "")
+                known = [] if found else [each for each in recent_tools.list_keys() if text.startswith(each, start)]
                 if known:
-                    depth, position, found = 1, start + len(known), (start, start + len(known))
+                    depth, position = 1, start + len(known[0])
+                    start, found = 0, (start, position)
         else:
             depth -= 1
             if depth < 0:

@@ -98,7 +98,10 @@ class StoredResponses:
         return {**expanded, "input": [*earlier, *own]}, len(earlier)
 
     async def keep(self, given: StoredInput, body: Mapping[str, Any], written: str = "") -> None:
-        """Keep an answer, whose JSON may be `written` already. If that fails, the log has the cause, and the client gets its answer all the same."""
+        """Keep an answer, whose JSON may be `written` already.
+
+        If that fails, the log has the cause, and the client gets its answer all the same.
+        """
         if self._store is None:
             return
         answer_id = as_text(body.get("id"))

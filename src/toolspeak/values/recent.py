@@ -1,7 +1,7 @@
 """`RecentValues`: what was made lately and costs more to make again than to keep, bounded in size and in time.
 
-Used where many requests bring the same thing, above all the same tools. Nothing in it decides anything: a value that was
-dropped is made again, and is the same.
+Used where many requests bring the same thing, above all the same tools. Nothing depends on it: a value that was dropped
+is made again, and is the same.
 """
 
 import threading
@@ -40,7 +40,7 @@ class RecentValues(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keys(self) -> list[K]:
+    def list_keys(self) -> list[K]:
         """Return the keys, the one that was used last first."""
         with self._lock:
             return [*reversed(self._kept)]

@@ -404,8 +404,10 @@ class Encoder(ItemStream):
         error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
         told = {"code": error["code"], "message": error["message"], "param": report.param}
-        return closed + self._event("error", **told, error=error) + self._write_event(
-            "failed", f',"response":{self._write_response(response)}'
+        return (
+            closed
+            + self._event("error", **told, error=error)
+            + self._write_event("failed", f',"response":{self._write_response(response)}')
         )
 
     def response(
@@ -453,8 +455,8 @@ LEAST_DEFINITIONS_SIZE = 20_000
 _recent_definitions = RecentValues[tuple[Hashable, ...], tuple[list[dict[str, Any]], str, tuple[ToolSpec, ...]]](
     max_size=50 * LEAST_DEFINITIONS_SIZE, seconds=600
 )
-"""The definitions of the tools of the last requests, and their JSON. Tools are told apart by their ids, and are kept, so
-that no other tool gets the id of one of them."""
+"""The definitions of the tools of the last requests, and their JSON. Tools are told apart by their ids, and are kept,
+so that no other tool gets the id of one of them."""
 
 
 def _define_tools(request: ChatRequest | None) -> tuple[list[Any], str]:
