@@ -91,7 +91,7 @@ def test_what_is_no_json_is_refused_as_by_the_parser_alone(text: str, data: st.D
 
 def test_requests_with_the_same_words_share_their_tools():
     written = json.dumps([define("shared")])
-    first, second = (parse_body(f'{{"model": "{name}", "tools": {written}}}'.encode()) for name in "ab")
+    first, second = (parse_body(f'{{"a": [0], "tools": {written}, "input": ["{name}"]}}'.encode()) for name in "ab")
     assert first["tools"] is second["tools"]
     other = parse_body(f'{{"tools": {json.dumps([define("shared")], indent=1)}}}'.encode())
     assert other["tools"] == first["tools"]
