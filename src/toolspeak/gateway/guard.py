@@ -15,6 +15,7 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.recent import RecentValues
 from toolspeak.wire.errors import FailureName
 from toolspeak.wire.fields import ToolList
+from toolspeak.wire.json_data import as_object
 
 T = TypeVar("T")
 
@@ -187,9 +188,9 @@ def _load_with_tools(text: str, start: int, end: int) -> Any:
             recent_tools.add(written, tools, max(len(written), LEAST_TOOLS_SIZE))
     except ValueError:
         return _load(text)  # raises, too, and names the place in the whole text
-    if isinstance(body, dict) and body.get("tools") == _TOOLS_MARK:  # else the same key follows, with escapes
+    if as_object(body).get("tools") == _TOOLS_MARK:  # else the same key follows, with escapes
         body["tools"] = tools
-    return cast("Any", body)
+    return body
 
 
 def _find_tools(text: str) -> tuple[int, int] | None:
