@@ -377,10 +377,11 @@ class Encoder(ItemStream):
         self, model: str, *, id: str, created: int, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:
         head = {"id": id, "object": "response", "created_at": created, "model": model}
-        definitions, self._written_tools = _define_tools(request)
-        self._response: dict[str, Any] = {**head, **_repeat_options(request), "tools": definitions}
+        definitions = _define_tools(request)
+        self._written_tools = definitions.written
+        self._response: dict[str, Any] = {**head, **_repeat_options(request), "tools": definitions.listed}
         summarizes = bool(as_object((request.extra or {}).get("reasoning")).get("summary")) if request else False
-        super().__init__(ItemBuilder(id.removeprefix(ID_PREFIX), find_call_forms(request), summarizes=summarizes))
+        super().__init__(ItemBuilder(id.removeprefix(ID_PREFIX), definitions.forms, summarizes=summarizes))
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -449,31 +450,45 @@ _TOOLS_MARK = secrets.token_hex(16)
 
 _WRITTEN_MARK = f'"{_TOOLS_MARK}"'
 
+
+@frozen
+class _Definitions:
+    """The tools of a request: as an answer repeats them, the same as JSON, and how each was offered."""
+
+    tools: tuple[ToolSpec, ...]
+    listed: list[Any]
+    written: str
+    forms: Mapping[str, CallForm]
+
+
 LEAST_DEFINITIONS_SIZE = 20_000
 """What definitions count at least, so that fifty of them are kept at most."""
 
-_recent_definitions = RecentValues[tuple[Hashable, ...], tuple[list[dict[str, Any]], str, tuple[ToolSpec, ...]]](
+_recent_definitions = RecentValues[tuple[Hashable, ...], _Definitions](
     max_size=50 * LEAST_DEFINITIONS_SIZE, seconds=600
 )
-"""The definitions of the tools of the last requests, and their JSON. Tools are told apart by their ids, and are kept,
-so that no other tool gets the id of one of them."""
+"""The definitions of the last requests. Tools are told apart by their ids, and are kept, so that no other tool gets the
+id of one of them."""
 
 
-def _define_tools(request: ChatRequest | None) -> tuple[list[Any], str]:
-    """Return the tools of a request as its answer repeats them, and their JSON. The list must not be changed."""
+def _define_tools(request: ChatRequest | None) -> _Definitions:
+    """Return the definitions of the tools of a request. They must not be changed."""
     if request is None:
-        return [], "[]"
+        return _Definitions(tools=(), listed=[], written="[]", forms={})
     vendor_tools = as_list((request.extra or {}).get("tools"))
     key = tuple(map(id, request.tools)), request.strict_tools, request.namespaces
-    if (found := _recent_definitions.find(key)) is None:
-        made = group_definitions(request.tools, request.namespaces, strict=request.strict_tools)
-        found = made, dump_compact(made), request.tools
-        _recent_definitions.add(key, found, max(len(found[1]), LEAST_DEFINITIONS_SIZE))
-    definitions, written, _ = found
+    if not vendor_tools and (found := _recent_definitions.find(key)) is not None:
+        return found
+    listed = [
+        *group_definitions(request.tools, request.namespaces, strict=request.strict_tools),
+        *vendor_tools,
+    ]
+    made = _Definitions(
+        tools=request.tools, listed=listed, written=dump_compact(listed), forms=find_call_forms(request)
+    )
     if not vendor_tools:
-        return definitions, written
-    everything = [*definitions, *vendor_tools]
-    return everything, dump_compact(everything)
+        _recent_definitions.add(key, made, max(len(made.written), LEAST_DEFINITIONS_SIZE))
+    return made
 
 
 def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
