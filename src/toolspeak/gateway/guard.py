@@ -1,4 +1,10 @@
-"""Checks a request before it is read: who sent it, and how large its body is."""
+"""Checks a request before it is read: who sent it, and how large its body is; and parses the body.
+
+Most of a request of an agent are its tools, which are the same in each of its requests and in those of other people who
+use the same agent. So their JSON is looked up among that of the last requests (`recent_tools`). If it is there, letter
+by letter, it is neither measured nor parsed again: all requests share one list, and what wires make of it
+(`ToolList.derive`). Prompts and answers that repeat the tools go by the identity of what was made of that list.
+"""
 
 import asyncio
 import hmac
