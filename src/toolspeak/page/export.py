@@ -302,7 +302,7 @@ def _list_lanes(rows: Iterable[OutlineRow]) -> Iterator[Lane]:
         fields = row.fields
         if fields.get("void") or row.kind not in ("turn", "call"):
             continue
-        is_bad = any(fault != "repair" for fault in find_faults(row))
+        is_bad = any(fault in ("error", "refusal") for fault in find_faults(row))
         lane = lanes["inner agents" if row.path else "model"]
         if row.kind == "call":
             if (asked := fields.get("asked")) is not None:
@@ -370,9 +370,10 @@ def _describe_row_head(row: OutlineRow) -> RowHead:
 
 def _draw_counts(summary: Mapping[str, Any]) -> Iterator[Markup]:
     """Draw how much went wrong in a run."""
-    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn")):
+    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn"), ("repeats", "warn")):
         if count := summary[name]:
-            words = f"{count} {name if count > 1 else name[:-1]}"
+            noun = "repeated calls" if name == "repeats" else name
+            words = f"{count} {noun if count > 1 else noun[:-1]}"
             yield text_element("span", f"fault-count fault-{tone}", words)
 
 
@@ -418,6 +419,8 @@ def _list_call_badges(row: OutlineRow, *, is_bad: bool) -> Iterator[tuple[str, s
         yield "repaired", "warn"
     if fields.get("quoted"):
         yield "quoted", "warn"
+    if "repeat_of" in fields:
+        yield "same call again", "warn"
     if stage := STAGES.get(fields["stage"], fields["stage"]):
         yield stage, "bad" if is_bad else "plain"
     if fields.get("void"):

@@ -58,7 +58,7 @@ export function buildLanes(model) {
 
 /** @param {Row} row */
 function isBad(row) {
-  return row.faults?.some((fault) => fault !== "repair") ?? false;
+  return row.faults?.some((fault) => fault === "error" || fault === "refusal") ?? false;
 }
 
 export class Overview {

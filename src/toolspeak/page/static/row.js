@@ -176,6 +176,7 @@ function badges(row, isRunOver) {
     const stage = ended ?? STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
     if (row.repair) found.push(["repaired", "warn"]);
     if (row.quoted) found.push(["quoted", "warn"]);
+    if (row.repeat_of !== undefined) found.push(["same call again", "warn"]);
     if (stage) found.push([stage, ended ? "plain" : callTone(row) ?? "plain"]);
   }
   if (row.void) found.push(["void", "plain"]);

@@ -157,7 +157,9 @@ export class RunFilter {
   _isChosen(run) {
     return CHOICES.every(({ name, list }) => {
       const value = this._selects.get(name)?.value;
-      return !value || list(run).includes(value);
+      if (!value) return true;
+      if (name === "tool" && this._kind === "repeats") return (run.entry.repeated ?? []).some(([tool]) => tool === value);
+      return list(run).includes(value);
     });
   }
 

@@ -150,9 +150,15 @@ function drawFaults(entry) {
 function drawCalls(entry) {
   if (!entry.calls) return [];
   const tools = (entry.tools ?? []).map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(", ");
+  const repeated = (entry.repeated ?? []).map(([name, written, times]) => {
+    const often = times === 2 ? "twice" : `${times} times`;
+    const title = `The same call took effect ${often}: ${name}(${written})`;
+    return h("span", { class: "badge badge-warn repeated", title }, h("span", { class: "repeated-name" }, name), ` ${often}`);
+  });
   return [
     h("span", { title: tools, class: "call-count" }, ...withUnit(entry.calls, "call")),
-    entry.repeats ? h("span", { class: "badge badge-warn", title: `The same call took effect more than once: ${tools}` }, "same call twice") : h("span", { class: "quiet tool-names" }, tools),
+    ...(repeated.length > 0 ? repeated.slice(0, 1) : [h("span", { class: "quiet tool-names" }, tools)]),
+    repeated.length > 1 ? h("span", { class: "quiet", title: repeated.map((each) => each.title).join("\n") }, `+${repeated.length - 1}`) : null,
   ];
 }
 

@@ -21,11 +21,12 @@ import { Timeline } from "./timeline.js";
 
 const TICK_MILLISECONDS = 500;
 
-/** @type {[string, "errors" | "repairs" | "refusals", string, string][]} faults, where they are counted, and their words */
+/** @type {[string, "errors" | "repairs" | "refusals" | "repeats", string, string][]} faults, where they are counted, and their words */
 const FAULTS = [
   ["error", "errors", "error", "bad"],
   ["refusal", "refusals", "refusal", "bad"],
   ["repair", "repairs", "repair", "warn"],
+  ["repeat", "repeats", "repeated call", "warn"],
 ];
 
 export class RunView {
