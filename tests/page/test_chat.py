@@ -179,8 +179,8 @@ def test_a_chat_goes_on_with_another_model_other_tools_and_a_file(lab: ChatLab, 
     expect(page.locator(".run-facts")).to_contain_text("json")
     page.reload()
     expect(page.locator("article.chat-user")).to_have_count(3)
-    page.get_by_role("link", name="See how the last answer came about").click()
-    expect(page.locator(".origin")).to_contain_text("Goes on the conversation of Read this.")
+    page.get_by_role("link", name="Show the run").click()
+    expect(page.locator(".origin")).to_contain_text("Continues Read this.")
     assert all(url.startswith(lab.page.url) for url in tab.requests)
     assert lab.page.policy_reports == []
 

@@ -57,7 +57,7 @@ FIGURES = {
     "input_tokens": "Input tokens",
     "output_tokens": "Output tokens",
     "cost": "Cost",
-    "seconds": "Time",
+    "seconds": "Duration",
 }
 
 

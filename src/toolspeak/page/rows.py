@@ -490,15 +490,15 @@ class _RunRows:
             case RunResumed():
                 self._drop_turn()
                 self._set_status("running")
-                text = "Resumed from its facts by another process"
+                text = "Resumed by another process"
                 if self._fold.is_fork and not self._path:
-                    text, self._fold.is_fork = "From here on the run is its own; what is above was taken over", False
+                    text, self._fold.is_fork = "Forked here; everything above comes from the original run", False
             case Compacted(dropped=dropped, shortened=shortened):
                 self._pay(fact.usage, fact.cost)
                 text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
             case TurnRestarted(failed=failed, reason=reason, model=model):
                 self._drop_turn()
-                text = f"{failed} failed ({reason}); {model} is asked instead"
+                text = f"{failed} failed ({reason}); trying {model} instead"
             case SaidInThought():
                 self._drop_calls()
                 text = "All of this turn so far turned out to be reasoning"

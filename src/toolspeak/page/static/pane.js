@@ -34,7 +34,7 @@ export class Pane {
     this._words = "";
     this._title = h("h2", { class: "pane-title" });
     this._body = h("div", { class: "details" });
-    const close = h("button", { type: "button", class: "icon-button", title: "Close (x)", "aria-label": "Close the details" }, "✕");
+    const close = h("button", { type: "button", class: "icon-button", title: "Close (x)", "aria-label": "Close details" }, "✕");
     close.addEventListener("click", () => this._on.close());
     this._head = h("div", { class: "pane-head" }, this._title, close);
     this.element = h("aside", { class: "pane", "aria-label": "Details" }, this._head, this._body);
@@ -129,9 +129,9 @@ export class Pane {
   /** Say why there is nothing to show of a row. @param {Row} row */
   _describeEmpty(row) {
     const isOpen = row.kind === "turn" && row.finish === undefined && !row.void;
-    if (isOpen && this._model.isGoingOn) return "The model is working; nothing has arrived yet.";
+    if (isOpen && this._model.isGoingOn) return "The model is working. Nothing has arrived yet.";
     if (isOpen || row.stage === "writing") return "The run ended before this was complete.";
-    return "This is all that is recorded of it.";
+    return "Nothing else was recorded.";
   }
 
   /** @param {Row} row */
@@ -153,7 +153,7 @@ export class Pane {
       "div",
       { class: "segments", role: "group", "aria-label": "Show" },
       tab(false, "What the model wrote"),
-      tab(true, "What it was shown"),
+      tab(true, "What the model saw"),
     );
   }
 

@@ -10,7 +10,7 @@ import { describeEnd } from "./row.js";
 /** @import { ListedRun } from "./run_catalogue.js" */
 
 /** @type {Record<string, string>} */
-const STATUS = { running: "Running", paused: "Waiting", queued: "Queued", unknown: "Not ended" };
+const STATUS = { running: "Running", paused: "Waiting", queued: "Queued", unknown: "Unfinished" };
 
 /**
  * @typedef {object} Column
@@ -29,10 +29,10 @@ export const COLUMNS = [
   { name: "turns", label: "Turns", value: (entry) => entry.turns ?? 0 },
   { name: "tokens", label: "Tokens in / out", value: countTokens },
   { name: "cost", label: "Cost", value: (entry) => entry.cost ?? 0 },
-  { name: "time", label: "Time", value: (entry) => entry.seconds ?? 0 },
+  { name: "time", label: "Duration", value: (entry) => entry.seconds ?? 0 },
   { name: "model", label: "Model", value: (entry) => `${entry.model} ${entry.dialect ?? ""}`, isText: true },
   { name: "tags", label: "Tags", value: (entry) => (entry.score ?? 0) + ((entry.tags ?? []).length > 0 ? 0.5 : 0) },
-  { name: "when", label: "When", value: (entry) => entry.updated ?? 0 },
+  { name: "when", label: "Updated", value: (entry) => entry.updated ?? 0 },
 ];
 
 /** @param {Entry} entry */
@@ -49,7 +49,7 @@ export function toneOf(entry) {
 
 /** @param {Entry} entry */
 export function describeStatus(entry) {
-  if (entry.unreadable !== undefined) return "Not readable";
+  if (entry.unreadable !== undefined) return "Unreadable";
   return entry.status === "done" ? describeEnd(entry.reason) : STATUS[entry.status] ?? entry.status;
 }
 
@@ -73,12 +73,14 @@ export function describeSums(runs) {
   const [errors, repairs, refusals] = [sum((each) => each.errors ?? 0), sum((each) => each.repairs ?? 0), sum((each) => each.refusals ?? 0)];
   const scores = runs.flatMap(({ entry }) => (entry.score ? [entry.score] : []));
   const cost = sum((each) => each.cost ?? 0);
+  const seconds = sum((each) => each.seconds ?? 0);
+  const tokens = { input_tokens: sum((each) => each.input_tokens ?? 0), output_tokens: sum((each) => each.output_tokens ?? 0) };
   return [
     `${runs.length.toLocaleString("en")} ${runs.length === 1 ? "run" : "runs"}`,
-    `${formatCount(sum((each) => each.turns ?? 0))} turns`,
-    `${formatTokens({ input_tokens: sum((each) => each.input_tokens ?? 0), output_tokens: sum((each) => each.output_tokens ?? 0) })} tokens`,
+    count(sum((each) => each.turns ?? 0), "turn"),
+    tokens.input_tokens || tokens.output_tokens ? `${formatTokens(tokens)} tokens` : "",
     cost ? formatCost(cost) : "",
-    formatSeconds(sum((each) => each.seconds ?? 0)),
+    seconds ? formatSeconds(seconds) : "",
     ...[count(errors, "error"), count(repairs, "repair"), count(refusals, "refusal")],
     scores.length > 0 ? `mean score ${(scores.reduce((total, score) => total + score, 0) / scores.length).toFixed(1)} of 5` : "",
   ].filter(Boolean);
@@ -97,7 +99,7 @@ function count(number, noun) {
  */
 export function drawRun(run, { excerpt, isChosen, onOpen, onChoose }) {
   const { entry } = run;
-  const box = h("input", { type: "checkbox", "aria-label": `Choose: ${entry.title || "(no prompt)"}` });
+  const box = h("input", { type: "checkbox", "aria-label": `Select: ${entry.title || "(no prompt)"}` });
   box.checked = isChosen;
   box.addEventListener("change", () => onChoose(box.checked));
   const below = excerpt ? drawExcerpt(excerpt) : [entry.unreadable || entry.answer || (entry.status === "done" ? entry.detail : "") || entry.where];
