@@ -1,9 +1,9 @@
 """How long people wait for the page: `python bench/page.py [--reps N]`.
 
-Opens a record of 50 MB and 2,000 turns in a real browser and scrolls through it, exports it and opens the file; opens the
-list of a log with 10,000 runs and searches it. Prints the median and the worst of some repetitions, and ends with exit
-code 1 if the median misses a bar. All are wall-clock times as a person sees them, from the click or the last key to what
-is drawn. It needs `chromium-headless-shell`, and a machine that does nothing else.
+Opens a record of 50 MB and 2,000 turns in a real browser and scrolls through it, exports it and opens the file; opens
+the list of a log with 10,000 runs and searches it. Prints the median and the worst of some repetitions, and ends with
+exit code 1 if a median misses its bar. All are wall-clock times as people see them, from the click or the last key to
+what is drawn. It needs `chromium-headless-shell`, and a machine that does nothing else.
 """
 
 import argparse
@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # for the helpers of the tests
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the helpers of the tests
 
 from log import write_conversations
 from playwright.sync_api import Browser, Page, expect, sync_playwright

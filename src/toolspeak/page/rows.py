@@ -66,8 +66,8 @@ PROGRAM_MODEL = "program"
 RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
 
 Fault: TypeAlias = Literal["error", "repair", "refusal", "repeat"]
-"""What went wrong in a row: it failed or could not be read, it had to be repaired, somebody did not allow it, or the same
-call had taken effect before."""
+"""What went wrong in a row: it failed or could not be read, it had to be repaired, somebody did not allow it, or it
+took effect although the same call had before."""
 
 QUOTED = "quoted from a text that the model was shown, and nobody can be asked"
 """Why a quoted call is refused where nobody can approve it."""
