@@ -138,6 +138,8 @@ class SourceListing:
         }
         if entry.status == "unknown" and figures.get("status") in ("paused", "done"):  # whether it goes on is not known
             data["status"] = figures["status"]
+        if entry.run_id:
+            data["run_id"] = entry.run_id
         if entry.conversation:
             data["conversation"] = entry.conversation
         if entry.labels:

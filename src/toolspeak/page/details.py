@@ -231,7 +231,7 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
                 if repair != "none":
                     yield DetailSection(type="remark", tone="warn", text=f"Repaired: {REPAIRS[repair]}.")
             case CallMalformed(raw=raw, reason=reason, hint=hint):
-                yield DetailSection(type="remark", tone="bad", text=f"Refused: {reason}")
+                yield DetailSection(type="remark", tone="bad", text=f"Unreadable: {reason}")
                 if hint:
                     yield DetailSection(type="text", label="Hint to the model", text=hint)
                 yield DetailSection(type="json", label="What the model wrote", text=raw)

@@ -68,7 +68,7 @@ STAGES = {
 
 SPAN_KINDS = {
     "thinking": "reasoning",
-    "malformed": "refused",
+    "malformed": "unreadable",
     "made_up": "made up",
     "dropped": "ignored",
     "retraction": "end of reasoning",

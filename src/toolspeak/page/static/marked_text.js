@@ -12,7 +12,7 @@ const KINDS = {
   prose: "text",
   thinking: "reasoning",
   call: "call",
-  malformed: "refused",
+  malformed: "unreadable",
   made_up: "made up",
   dropped: "ignored",
   retraction: "end of reasoning",

@@ -43,7 +43,8 @@ function countTokens(entry) {
 /** @param {Entry} entry */
 export function toneOf(entry) {
   if (entry.unreadable !== undefined) return "bad";
-  if (entry.status === "done") return entry.reason === "answered" ? "good" : "bad";
+  if (entry.status === "done" && entry.reason !== "answered") return "bad";
+  if (entry.status === "done") return entry.errors || entry.refusals ? "warn" : "good";
   return entry.status;
 }
 
@@ -118,7 +119,7 @@ export function drawRun(run, { excerpt, isChosen, onOpen, onChoose }) {
     cell("faults", ...drawFaults(entry)),
     cell("calls", ...drawCalls(entry)),
     cell("turns", ...(entry.turns ? withUnit(entry.turns, "turn") : [])),
-    cell("tokens", countTokens(entry) ? `${formatCount(entry.input_tokens ?? 0)} / ${formatCount(entry.output_tokens ?? 0)}` : ""),
+    cell("tokens", countTokens(entry) ? `${entry.input_tokens ? formatCount(entry.input_tokens) : "–"} / ${formatCount(entry.output_tokens ?? 0)}` : ""),
     cell("cost", entry.cost ? formatCost(entry.cost) : ""),
     cell("time", entry.seconds === undefined ? "" : formatSeconds(entry.seconds)),
     cell("model", h("span", {}, entry.model), entry.dialect ? h("span", { class: "quiet" }, entry.dialect) : null),

@@ -187,6 +187,7 @@
  * @property {number} [cost]
  * @property {number} [seconds]
  * @property {string} [unreadable] why it cannot be read
+ * @property {string} [run_id] what the run calls itself, where its id is something else
  * @property {string} [conversation]
  * @property {string[]} [labels]
  * @property {string[]} [tags]
