@@ -8,7 +8,7 @@ import { formatCount } from "./format.js";
 /** @import { Entry } from "./types.js" */
 /** @import { ListedRun } from "./run_catalogue.js" */
 
-const SEARCH_DELAY = 180;
+const SEARCH_DELAY = 100; // after the last key
 
 /** @typedef {{name: string, words: string, title: string, has: (entry: Entry) => boolean}} Kind */
 
