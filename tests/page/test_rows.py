@@ -39,7 +39,7 @@ def test_a_program_is_one_call_with_its_calls_beneath() -> None:
     assert program["arguments"] == "cities = ['Paris', 'Oslo'] … 7 lines"
     assert {row["parent"] for row in inner} == {program["i"]}
     assert [row.get("faults") for row in inner] == [None, None, ("error",)]
-    assert count_run(facts) == {"turns": 2, "calls": 1, "errors": 1, "repairs": 0, "refusals": 0}
+    assert count_run(facts) == {"turns": 2, "calls": 1, "errors": 1, "repairs": 0, "refusals": 0, "repeats": 0}
 
 
 def test_a_model_whose_name_is_program_keeps_its_turns() -> None:
