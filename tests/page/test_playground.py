@@ -477,9 +477,9 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     weather = lab.get("/api/runs")["sources"][0]["runs"][0]["id"]
     page = open_page(tab, lab.page, f"run=files/{weather}&fact=2")
     page.locator(".pane").get_by_role("button", name="Continue from here…").click()
-    page.get_by_label("Continue after").select_option("the call begins")
+    page.get_by_label("Continue after").select_option("the start of the call")
     page.get_by_label("Model", exact=True).select_option("talker")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-turn")).to_have_count(1)
     expect(page.locator(".run-facts")).to_contain_text("talker")
@@ -488,11 +488,11 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     page.locator(".pane").get_by_role("button", name="Edit and continue…").click()
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("The result is JSON, and this is not")
     text.fill('{"city": "Paris", "days": [{"high": 100, "sky": "snow"}]}')
     page.get_by_label("Model", exact=True).select_option("caller")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-call", has_text="convert")).to_contain_text("212")
     expect(page.locator(".row-turn").last).to_contain_text("snow")
@@ -515,7 +515,7 @@ def test_calls_are_edited_in_the_page_and_the_new_run_leads_back(lab: Lab, tab: 
     dialog.get_by_label("Arguments, as JSON").nth(1).fill('{"celsius": 100}')
     dialog.get_by_role("button", name="Add a call").click()
     dialog.get_by_role("button", name="Remove").nth(2).click()
-    dialog.get_by_role("button", name="Go on", exact=True).click()
+    dialog.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-call .row-label")).to_have_text(["get_weather", "convert"])
     expect(page.locator(".row-call").first).to_contain_text("Oslo")
@@ -579,7 +579,7 @@ def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserT
     expect(page.locator(".state")).to_have_text("Answered")
     page.get_by_role("button", name="Save…").click()
     page.get_by_label("Fields to remove").fill("rocket")
-    for title, name in (("HTML file", "go.html"), ("A test", "test_go.py"), ("Eval case", "go.jsonl")):
+    for title, name in (("HTML file", "go.html"), ("Test", "test_go.py"), ("Eval case", "go.jsonl")):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Save: {title}").click()
         assert download.value.suggested_filename == name

@@ -9,7 +9,7 @@ import { fetchEdit, fetchOffer, goOn } from "./playground_api.js";
 /** @import { Editable, Offer } from "./playground_api.js" */
 /** @import { RunModel } from "./run_model.js" */
 
-const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Continue" };
+const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Continue from here" };
 const NOTES = {
   message: "The new run starts with this message.",
   answer: "The new run takes this as the model's answer and runs its calls.",
