@@ -53,7 +53,7 @@ FIGURES = {
     "errors": "Errors",
     "repairs": "Repairs",
     "refusals": "Refusals",
-    "repeats": "Repeated calls",
+    "repeats": "Repeats",
     "input_tokens": "Input tokens",
     "output_tokens": "Output tokens",
     "cost": "Cost",
