@@ -67,7 +67,6 @@ class App {
         help,
       ),
       this._all,
-      this._pages.link,
       this._runs.filter,
       this._runs.none,
       this._runs.element,
@@ -109,7 +108,7 @@ class App {
     const { sources } = this._catalogue;
     this._all.hidden = this._catalogue.count < 2; // there is no table of one run
     this._runs.show(sources);
-    this._pages.note(sources);
+    this._pages.note(sources, this._all);
     if (this._stage.querySelector(".welcome")) await this._show(); // the first run has come
     if (!this._home.element.isConnected) return;
     if (this._home.filter.words) await this._home.filter.search();
