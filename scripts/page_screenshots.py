@@ -237,7 +237,6 @@ def write_many(folder: Path) -> None:
 def take_pictures_of_many_runs(camera: Camera) -> None:
     """Take the pictures of the table of runs, its search, notes and differences."""
     camera.take(camera.open_home(size=(1440, 900)), "home")
-    camera.take(camera.open_home(size=(1024, 768), dark=True), "home-dark")
 
     page = camera.open_home(size=(1440, 560))
     page.get_by_label("Search all runs").fill("station")
