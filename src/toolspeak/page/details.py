@@ -251,15 +251,16 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
             case WaitOver(summary=summary):
                 yield DetailSection(type="remark", text=f"Resumed: {summary}.")
             case ToolFinished(result=result):
-                if (earlier := row.fields.get("repeat_of")) is not None:
-                    yield _describe_repeat(document, document.fold.rows[earlier])
+                if "repeat_of" in row.fields:
+                    yield _describe_repeat(document, row.fields["repeat_of"])
                 yield from _describe_result(result)
             case _:
                 pass
 
 
-def _describe_repeat(document: RunDocument, earlier: OutlineRow) -> DetailSection:
-    turn = None if earlier.parent is None else document.fold.rows[earlier.parent]
+def _describe_repeat(document: RunDocument, index: int) -> DetailSection:
+    parent = document.fold.rows[index].parent
+    turn = None if parent is None else document.fold.rows[parent]
     where = f" in turn {turn.fields['turn']}" if turn is not None and turn.kind == "turn" else ""
     text = f"Repeated: the same call with the same arguments already took effect{where}."
     return DetailSection(type="remark", tone="warn", text=text)

@@ -74,7 +74,7 @@ def measure_run(document: RunDocument) -> dict[str, Any]:
 
 def _list_repeated(rows: Sequence[OutlineRow]) -> list[tuple[str, str, int]]:
     """Return the calls that took effect more than once: the tool, the beginning of the arguments, how often."""
-    again = Counter(row.fields["repeat_of"] for row in rows if "repeat" in find_faults(row))
+    again: Counter[int] = Counter(row.fields["repeat_of"] for row in rows if "repeat" in find_faults(row))
     first = [(rows[index].fields, count + 1) for index, count in again.most_common(MAX_REPEATED)]
     return [(fields["name"], fields.get("arguments", ""), times) for fields, times in first]
 
