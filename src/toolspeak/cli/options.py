@@ -297,7 +297,7 @@ class ConversationOptions:
     ] = None
     max_turns: Annotated[
         int | None,
-        typer.Option("--max-turns", metavar="N", min=1, help="Stop after N answers of the model to a prompt."),
+        typer.Option("--max-turns", metavar="N", min=1, help="Stop after N turns of the model per prompt."),
     ] = None
     max_cost: Annotated[
         float | None,
@@ -314,7 +314,9 @@ class ConversationOptions:
     ] = None
     approve: Annotated[
         ApproveChoice | None,
-        typer.Option("--approve", help="Calls that need approval: refuse, ask you, allow what waits, or allow all."),
+        typer.Option(
+            "--approve", help="Calls that need approval: refuse, ask you, allow the waiting ones, or allow all."
+        ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one per line.")] = False
     record: Annotated[
