@@ -52,6 +52,7 @@ class Figures:
 
     def add(self, name: str, bar: float | None, seconds: float) -> None:
         self._rows.setdefault(name, (bar, []))[1].append(seconds)
+        print(f"{name}: {seconds * 1000:,.0f} ms", file=sys.stderr, flush=True)
 
     def print(self) -> bool:
         """Print a line for each row, and return whether a bar was missed."""
@@ -150,7 +151,7 @@ def open_list(browser: Browser, path: Path, figures: Figures, state: str) -> Non
 def main() -> int:
     """Measure, print, and return 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description="Measure how long people wait for the page.")
-    parser.add_argument("--reps", type=int, default=5, metavar="N")
+    parser.add_argument("--reps", type=int, default=3, metavar="N")
     repetitions: int = parser.parse_args().reps
     expect.set_options(timeout=WAIT_MILLISECONDS)
     figures = Figures()
