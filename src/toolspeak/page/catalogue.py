@@ -187,7 +187,7 @@ class Catalogue:
         for name, listing in self._listings.items():
             index = await listing.open_index()
             unread += len(listing.list_unmeasured())
-            runs = await asyncio.to_thread(index.search, words, MAX_EXCERPTS)
+            runs = await asyncio.to_thread(index.search, words, MAX_EXCERPTS, tuple(listing.entries))
             found += [
                 {"source": name, "id": each.run_id, "excerpt": each.excerpt}
                 for each in runs
