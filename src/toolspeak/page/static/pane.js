@@ -101,6 +101,7 @@ export class Pane {
     const { label, text } = describeRow(this._model, row);
     this._title.replaceChildren(h("span", { class: "row-label" }, label), row.kind === "call" ? "" : h("span", { class: "quiet" }, text.slice(0, 80)));
     this._body.replaceChildren(...this._drawBody(row));
+    this._place.classList.toggle("has-columns", this._body.querySelector(".column + .column") !== null);
     if (tab !== undefined) {
       const again = this._body.querySelector(`[data-tab="${tab}"]`);
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });

@@ -22,6 +22,7 @@ export function drawShown(key, row, dialect) {
     if (isOn) columns.lastElementChild?.remove();
     else columns.append(drawColumn(key, row, dialect === "json" ? "python" : "json"));
     button.setAttribute("aria-pressed", String(!isOn));
+    button.closest(".run-body")?.classList.toggle("has-columns", !isOn);
   });
   return h("div", { class: "shown" }, button, columns);
 }
