@@ -20,7 +20,7 @@ either. It writes Python or TypeScript as text.
 | plain, streamed | It offers two tools, gets a text and three calls at once, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
 | schema | It requests an answer that fits a JSON schema, plain and streamed. The model writes prose first, and the gateway asks it again. |
 | tools + schema | Both in one request: a call, its result, and the answer in the schema, plain and streamed. |
-| cut stream | The server dies in the middle of a stream. The client must report that, and not treat the partial answer as complete. |
+| cut stream | The server dies in the middle of a stream. The client must report that or ask again, and not treat the partial answer as complete. |
 
 `ok`: the conversation went as it should, and the client reported all of it correctly. `–`: the client doesn't support
 this, or we didn't try it; the note says which.
@@ -38,6 +38,10 @@ NOTES = {
     "AI SDK `openai`, Responses": "Unchanged settings: it refers to stored items.",
     "Claude Code, Messages": "Always streams, and has tools with every request.",
     "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    **{
+        f"Kimi Code, {api}": "Always streams, and has tools with every request. Needs Node 22.19."
+        for api in ("Chat", "Gemini", "Messages", "Responses")
+    },
     "Gemini CLI, Gemini": "Always streams, and has tools with every request.",
     "instructor, Chat, JSON schema mode": "Returns objects; has no tools.",
     "instructor, Chat, tools mode": "Returns objects, with a forced call; has no tools.",
