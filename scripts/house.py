@@ -18,14 +18,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 359,
-    "lines of Python in the package": 91_000,
+    "Python files in the package": 360,
+    "lines of Python in the package": 92_000,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 11_400,
+    "lines of Python in training/": 11_500,
 }
 
 
