@@ -89,6 +89,21 @@ def test_a_second_program_finds_the_server_of_the_first(weights: Path, folder: P
     assert one.pid != os.getpid()
 
 
+def test_what_it_has_read_is_known_to_all_programs_until_it_ends(
+    weights: Path, folder: Path, command: list[str]
+) -> None:
+    one, two = get(weights, folder, command), get(weights, folder, command)
+    assert not two.has_read("a")
+    one.note_read("a")
+    two.note_read("b")
+    assert [one.has_read(key) for key in ("a", "b", "c")] == [True, True, False]
+    assert two.has_read("a")
+    (kept,) = folder.glob("*.prompts")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    stop_warm_servers(folder)
+    assert not get(weights, folder, command).has_read("a")
+
+
 def test_other_options_have_a_server_of_their_own(weights: Path, folder: Path, command: list[str]) -> None:
     one = get(weights, folder, command)
     two = get_warm_server(

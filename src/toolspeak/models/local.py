@@ -224,6 +224,7 @@ class ServerOptions:
     context: int = CONTEXT_TOKENS  # the most tokens of one conversation
     slots: int = SLOTS  # the most conversations that are answered at the same time
     adapter: Adapter | None = None  # a request uses it if it has the field `lora` with the scale 1
+    prompts: Path | None = None  # the folder for what was read of prompts (`prompt_store.py`); None to keep nothing
 
 
 class LocalServer(Child):
@@ -242,13 +243,23 @@ class LocalServer(Child):
         self, options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
     ) -> None:
         self.weights = options.weights
+        self.options = options
         self.key = secrets.token_urlsafe(24)
+        self._prompts: set[str] = set()
         super().__init__(server_command() if command is None else command, child_options(options, self.key))
         ready = self.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
         self.base_url = f"{ready['address']}/v1"
 
     def __repr__(self) -> str:
         return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
+
+    def has_read(self, prompt: str) -> bool:
+        """Whether it has read the beginning of a prompt, which a key of `prompt_store.py` names."""
+        return prompt in self._prompts
+
+    def note_read(self, prompt: str) -> None:
+        """Remember that it has read the beginning of a prompt."""
+        self._prompts.add(prompt)
 
 
 def start_server(
@@ -346,6 +357,7 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "threads": options.threads,
         "context": options.context,
         "slots": options.slots,
+        "prompts": None if options.prompts is None else str(options.prompts),
         "cache_mib": 1024,  # for earlier conversations: one that is continued need not be read again
         "key": key,
     }

@@ -147,6 +147,8 @@ def _start_llama(options: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = options["threads"]
     params.cpuparams_batch.n_threads = options["threads"]
     params.cache_ram_mib = options["cache_mib"]
+    if options["prompts"] is not None:
+        params.slot_save_path = os.path.join(options["prompts"], "")  # the name of a file is put right behind it
     if options["adapter"] is not None:
         adapter = xllamacpp.CommonAdapterLoraInfo()
         adapter.path = options["adapter"]
