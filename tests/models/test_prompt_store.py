@@ -362,9 +362,7 @@ def test_a_folder_that_cannot_be_used_only_costs_time(
     assert llama.paths == [ASK]
 
 
-def test_how_far_the_tools_are_read_is_reported(
-    llama: Llama, server: Server, new_model: Callable[..., SmallModel]
-):
+def test_how_far_the_tools_are_read_is_reported(llama: Llama, server: Server, new_model: Callable[..., SmallModel]):
     model = new_model()
     model.on_prompt_read = lambda done, total: None
     ask(model, make_request("How is Oslo?"))
@@ -374,6 +372,4 @@ def test_how_far_the_tools_are_read_is_reported(
 def test_a_process_is_told_the_folder(weights: Path, store: PromptStore):
     shown = "import json, sys\noptions = json.loads(sys.stdin.readline())\nsys.exit(options['prompts'])"
     with pytest.raises(Exception, match=str(store.folder)):
-        get_shared_server(
-            ServerOptions(weights=weights, prompts=store.folder), command=[sys.executable, "-c", shown]
-        )
+        get_shared_server(ServerOptions(weights=weights, prompts=store.folder), command=[sys.executable, "-c", shown])

@@ -29,9 +29,15 @@ STAND_IN = """
 import time
 class _Any:
     pass
+class _Names:
+    def __getitem__(self, name):
+        return name
+llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
 class CommonParams:
     def __init__(self):
-        self.model, self.cpuparams, self.cpuparams_batch, self.n_ubatch = _Any(), _Any(), _Any(), 512
+        self.model, self.cpuparams, self.cpuparams_batch, self.speculative = _Any(), _Any(), _Any(), _Any()
+        for kind in ("ngram_simple", "ngram_map_k", "ngram_mod"):
+            setattr(self.speculative, kind, _Any())
 class Server:
     def __init__(self, params):
         weights = open(params.model.path).read()

@@ -184,7 +184,6 @@ class EmbeddedModel:
             async for pieces in answer:
                 yield pieces
 
-
     async def _read_beginning(
         self, store: PromptStore, server: LocalServer | WarmServer, endpoint: Endpoint, beginning: Request
     ) -> None:
@@ -225,7 +224,8 @@ class EmbeddedModel:
         read = 0
         async with aclosing(HttpModel(endpoint, self.weights.stem, sender=sender).ask(beginning)) as answer:
             async for pieces in answer:
-                read = next((each.usage.input_tokens for each in pieces if isinstance(each, Answer) and each.usage), read)
+                if isinstance(last := pieces[-1], Answer) and last.usage is not None:
+                    read = last.usage.input_tokens
         name = store.make_name(key)
         saved = await _post(endpoint, "/slots/0?action=save", {"filename": name})
         # Another program may have asked something meanwhile; its prompt is not what the key names.

@@ -39,8 +39,21 @@ MAX_LOG_LINES = 12
 CONTEXT_TOKENS = 8192
 SLOTS = 1
 
+ENGINE: Mapping[str, Any] = {
+    "batch": 512,  # the tokens of a prompt that are read at once
+    "flash_attention": "AUTO",
+    "states": "F16",  # the type of the numbers in the states of tokens
+    "load": "AUTO",  # how the weights come into memory
+    "repack": True,  # whether weights are laid out anew for the processor
+    "guess": None,
+}
+"""How llama.cpp computes; `bench/embedded.py` compares."""
+
 STARTUP_TIMEOUT_SECONDS = 600.0
 """Time to load weights: a large file on a slow disk takes minutes."""
+
+LIST_DEVICES_SECONDS = 60.0
+"""How long to wait for the list of devices. Drivers of GPUs may take seconds to load."""
 
 READ_LOG_SECONDS = 5.0
 """How long to wait for the end of the log of a process that has ended. A process that it started may hold it open."""
@@ -358,9 +371,31 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "context": options.context,
         "slots": options.slots,
         "prompts": None if options.prompts is None else str(options.prompts),
+        "engine": dict(ENGINE),
         "cache_mib": 1024,  # for earlier conversations: one that is continued need not be read again
         "key": key,
     }
+
+
+def find_devices(command: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
+    """Return the names of the GPUs and the processors that llama.cpp can compute on; none if it cannot be asked.
+
+    It uses GPUs if there are any. `command` is another program to start in place of the server, for tests.
+    """
+    line = json.dumps({"lists_devices": True}).encode() + b"\n"
+    try:
+        done = subprocess.run(  # noqa: S603 (no shell, and the command is ours)
+            server_command() if command is None else command,
+            cwd=os.sep,
+            input=line,
+            capture_output=True,
+            timeout=LIST_DEVICES_SECONDS,
+            check=True,
+        )
+        found = json.loads(done.stdout)
+    except (OSError, ValueError, UsageError, subprocess.SubprocessError):
+        return [], []
+    return [each["name"] for each in found if not each["is_cpu"]], [each["name"] for each in found if each["is_cpu"]]
 
 
 def server_command() -> list[str]:
