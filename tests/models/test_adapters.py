@@ -53,6 +53,8 @@ class _Names:
         return name
 llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
 CommonAdapterLoraInfo = _Any
+def get_device_info():
+    return []
 class CommonParams:
     def __init__(self):
         self.model, self.cpuparams, self.cpuparams_batch, self.lora_adapters = _Any(), _Any(), _Any(), []

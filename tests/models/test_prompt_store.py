@@ -208,12 +208,16 @@ class Llama:
 
     def __init__(self, server: Server, store: PromptStore) -> None:
         self._server, self._store = server, store
-        self.refuses_restore = False
+        self.refuses_restore = self.hangs_up_once = False
         self.saves_tokens = TOKENS
         server.plays(self.act)
 
     async def act(self, post: Post, connection: Connection) -> None:
-        await self._choose(post)(post, connection)
+        if self.hangs_up_once and post.path == SAVE:
+            self.hangs_up_once = False
+            connection.close()
+        else:
+            await self._choose(post)(post, connection)
 
     def _choose(self, post: Post) -> Act:
         match post.path:
@@ -290,6 +294,15 @@ def test_tools_are_read_once_and_kept_then_taken_from_the_disk(llama: Llama, new
     assert llama.paths == ["/completion", RESTORE, ASK]
 
 
+def test_a_connection_that_llama_cpp_closes_meanwhile_costs_nothing(
+    llama: Llama, store: PromptStore, new_model: Callable[..., SmallModel]
+):
+    llama.hangs_up_once = True
+    ask(new_model(), make_request("How is Oslo?"))
+    assert llama.paths == [READ, SAVE, SAVE, ASK]
+    assert len(list_names(store)) == 1
+
+
 def test_nothing_of_a_question_is_kept(llama: Llama, server: Server, new_model: Callable[..., SmallModel]):
     ask(new_model(), make_request("How is Oslo?"))
     read, _, asked = server.posts
@@ -311,7 +324,7 @@ def test_a_state_that_the_server_refuses_is_deleted_and_read_again(
     ask(new_model(), make_request("How is Oslo?"))
     llama.refuses_restore = True
     ask(new_model(), make_request("How is Oslo?"))
-    assert llama.paths == [READ, SAVE, ASK, "/completion", RESTORE, READ, SAVE, ASK]
+    assert llama.paths == [READ, SAVE, ASK, "/completion", RESTORE, RESTORE, READ, SAVE, ASK]
     assert len(list_names(store)) == 1
 
 

@@ -33,6 +33,8 @@ class _Names:
     def __getitem__(self, name):
         return name
 llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
+def get_device_info():
+    return []
 class CommonParams:
     def __init__(self):
         self.model, self.cpuparams, self.cpuparams_batch, self.speculative = _Any(), _Any(), _Any(), _Any()

@@ -261,9 +261,11 @@ async def _post(endpoint: Endpoint, path: str, body: dict[str, Any]) -> dict[str
     """Ask the server for something else than an answer, and return what it says; nothing if it refuses."""
     from toolspeak.models.transport import fetch
 
-    address = endpoint.root_url + path
-    data = await fetch(endpoint, address, json.dumps(body).encode(), endpoint.retry.read_timeout)
-    return json.loads(data) if data else {}
+    for _ in range(2):  # llama.cpp closes the connection of a streamed answer, maybe just when it is used again
+        sent = json.dumps(body).encode()
+        if data := await fetch(endpoint, endpoint.root_url + path, sent, endpoint.retry.read_timeout):
+            return json.loads(data)
+    return {}
 
 
 def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:

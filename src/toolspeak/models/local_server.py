@@ -175,6 +175,8 @@ def _set_engine(xllamacpp: Any, params: Any, engine: dict[str, Any]) -> None:
     # What is computed at once. After each batch, the server says how far a prompt is read.
     params.n_batch = params.n_ubatch = engine["batch"]
     params.n_gpu_layers = -1  # as many as fit, if there is a GPU that this build of llama.cpp can use
+    params.fit_params = not all(each["is_cpu"] for each in _list_devices())  # which loads the model twice
+    params.warmup = False  # a run without a question: the first question would wait for it
     params.flash_attn_type = xllamacpp.llama_flash_attn_type[f"LLAMA_FLASH_ATTN_TYPE_{engine['flash_attention']}"]
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type[f"GGML_TYPE_{engine['states']}"]
     params.load_mode = xllamacpp.llama_load_mode[f"LLAMA_LOAD_MODE_{engine['load']}"]
