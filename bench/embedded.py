@@ -19,7 +19,7 @@ import json
 import os
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -44,6 +44,7 @@ from toolspeak.settings import cache_folder
 
 KEY = "bench"
 MAX_TOKENS = 192
+TOTALS: tuple[str, ...] = ("tokens", "seconds", "cpu", "guessed", "right")
 ADAPTER = {"lora": [{"id": 0, "scale": 1.0}]}
 WORDS = "The price of {number} loaves of bread in the old town is told in the list of the shop, in line {number}. "
 
@@ -127,7 +128,7 @@ def read_questions(path: Path, states: Path, threads: int) -> None:
 def write_answers(path: Path, states: Path, engines: Sequence[str], threads: int, part: slice) -> None:
     """Write the answers with each of the engines in turn, and print what each took and which answers differ."""
     servers = {engine: EngineServer(engine, threads, states=states) for engine in engines}
-    totals = {engine: dict.fromkeys(("tokens", "seconds", "cpu", "guessed", "right"), 0.0) for engine in engines}
+    totals = {engine: dict.fromkeys(TOTALS, 0.0) for engine in engines}
     differing: list[str] = []
     questions = [each for each in enumerate(load_questions(path)) if (states / f"{each[0]}.bin").exists()]
     try:
@@ -158,7 +159,7 @@ def write_answers(path: Path, states: Path, engines: Sequence[str], threads: int
     print(f"answers that differ: {len(differing)}", *differing, sep="\n")
 
 
-def print_totals(totals: dict[str, dict[str, float]]) -> None:
+def print_totals(totals: Mapping[str, Mapping[str, float]]) -> None:
     first = next(iter(totals.values()))
     for engine, total in totals.items():
         speed, base = total["tokens"] / total["seconds"], first["tokens"] / first["seconds"]

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.cli.terminal import environment, terminal
+
 from toolspeak import Agent
 from toolspeak.builtin.python import run_python
 from toolspeak.models.weights import QWEN_CODER

@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def price(item: str) -> float:
     return 3.5
 
 
-def run_in_new_process(store: PromptStore | None, question: str) -> tuple[Outcome, list[int]]:
+def run_in_new_process(store: PromptStore | None, question: str) -> tuple[Outcome[Any], list[int]]:
     """Return the outcome, and how many tokens had been read at each report."""
     assert WEIGHTS is not None
     model = EmbeddedModel(WEIGHTS, name="local", context=1024, adapter=QWEN_CODER_CALLS, prompts=store)
