@@ -3,18 +3,23 @@
     toolspeak eval --suite field --dialect python --limit 4 --prompts-out FILE
     python bench/embedded.py read FILE STATES               read the prompts, and keep what was read in a folder
     python bench/embedded.py write FILE STATES OPTIONS…     write the answers with each of the options, in turn
+    python bench/embedded.py guess FILE                     how many tokens could be guessed from the prompt, and what
+                                                            that is worth
     python bench/embedded.py options OPTIONS…               read and write the same texts with each of the options
     python bench/embedded.py restart FOLDER                 the first token in a new process: reading all, and with
                                                             what is kept in a folder
 
 `read` takes many minutes and can be stopped and continued. `write` starts from what was read, so that it measures only
-the writing; `--start` and `--stop` choose a part of the questions. Options are `default`, or changes of it, joined by
-`+`: a name and a value, `batch=128`, or `guess=KIND:NAME=SIZE:…`, such as `guess=ngram_simple:size_n=3:size_m=8`. All
-ratios are to the first of them. The CPU time of a process is what other programs disturb least, with `--threads 1`:
-threads of llama.cpp wait for each other by spinning.
+the writing; `--start` and `--stop` choose a part of the questions. `guess` takes recorded answers, and measures only
+what it costs to compute several tokens at once.
+
+Options are `default`, or changes of it, joined by `+`: a name and a value, `batch=128`, or `guess=KIND:NAME=SIZE:…`,
+such as `guess=ngram_simple:size_n=3:size_m=8`. All ratios are to the first of them. The CPU time of a process is what
+other programs disturb least, with `--threads 1`: threads of llama.cpp wait for each other by spinning.
 """
 
 import argparse
+import gzip
 import json
 import os
 import time
@@ -43,6 +48,7 @@ from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
 
 KEY = "bench"
+RECORDED = Path(__file__).parent / "accuracy" / "adapter.jsonl.gz"
 MAX_TOKENS = 192
 TOTALS: tuple[str, ...] = ("tokens", "seconds", "cpu", "guessed", "right")
 ADAPTER = {"lora": [{"id": 0, "scale": 1.0}]}
@@ -89,7 +95,10 @@ class EngineServer(Child):
         with urllib.request.urlopen(request, timeout=900) as answer:
             return json.load(answer)
 
-    def complete(self, prompt: str, tokens: int, **more: Any) -> dict[str, Any]:
+    def tokenize(self, text: str) -> list[int]:
+        return self.post("/tokenize", {"content": text, "parse_special": True})["tokens"]
+
+    def complete(self, prompt: str | list[int], tokens: int, **more: Any) -> dict[str, Any]:
         body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "id_slot": 0, **ADAPTER, **more}
         return self.post("/completion", body)
 
@@ -171,6 +180,62 @@ def print_totals(totals: Mapping[str, Mapping[str, float]]) -> None:
         )
 
 
+def find_guesses(tokens: Sequence[int], match: int, most: int) -> Sequence[int]:
+    """Return what followed when the last tokens stood in the text before, as llama.cpp does with `ngram_simple`."""
+    last = tokens[-match:]
+    for place in range(len(tokens) - match - 1, -1, -1):
+        if tokens[place : place + match] == last:
+            return tokens[place + match : place + match + most]
+    return ()
+
+
+def simulate_guesses(path: Path, threads: int, rounds: int) -> None:
+    """Print how fast the recorded answers would be written, if tokens were guessed from the prompt."""
+    recorded: dict[str, str] = {}
+    with gzip.open(RECORDED, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            recorded[row["id"]] = row["text"]
+    server = EngineServer("default", threads)
+    try:
+        texts = [(each["prompt"], recorded[each["id"]] + "<|im_end|>") for each in load_questions(path)]
+        pairs = [[server.tokenize(text) for text in pair] for pair in texts]
+        costs = measure_passes(server, pairs[0][0], rounds)
+    finally:
+        server.stop()
+    print("computing several tokens at once costs, in tokens one by one:")
+    print(", ".join(f"{size}: {cost:.2f}" for size, cost in costs.items()))
+    for match in (1, 2, 3, 4, 6):
+        for most in (1, 3, 7):
+            written, passes, cost, guessed, right = 0, 0, 0.0, 0, 0
+            for prompt, answer in pairs:
+                tokens, place = [*prompt, answer[0]], 1  # the first token comes with the prompt
+                while place < len(answer):
+                    guess = find_guesses(tokens, match, most)
+                    rest = answer[place:]
+                    same = next((at for at, (a, b) in enumerate(zip(guess, rest, strict=False)) if a != b), len(guess))
+                    taken = rest[: min(same, len(rest) - 1) + 1]
+                    passes, cost = passes + 1, cost + costs[1 + len(guess)]
+                    written, guessed, right = written + len(taken), guessed + len(guess), right + len(taken) - 1
+                    tokens += taken
+                    place += len(taken)
+            print(
+                f"match {match}, guess {most}: {written} tokens, {right} of {guessed} guesses right, speed "
+                f"{written / cost:.2f}; {written / passes:.2f} if several cost as much as one"
+            )
+
+
+def measure_passes(server: EngineServer, prompt: list[int], rounds: int) -> dict[int, float]:
+    """Return the CPU time of computing 1 to 8 tokens at once, as multiples of that of one token."""
+    known, least = prompt[:64], dict.fromkeys(range(1, 9), float("inf"))
+    for _ in range(rounds):
+        for size in least:
+            server.complete(known, 0, cache_prompt=True)
+            before = server.cpu_seconds
+            server.complete([*known, *prompt[100 : 100 + size]], 0, cache_prompt=True)
+            least[size] = min(least[size], server.cpu_seconds - before)
+    return {size: seconds / least[1] for size, seconds in least.items()}
+
+
 def compare_options(engines: Sequence[str], threads: int, rounds: int) -> None:
     """Read and write the same texts with each of the engines in turn, and print medians, load time and memory."""
     servers = {engine: EngineServer(engine, threads) for engine in engines}
@@ -249,7 +314,7 @@ def measure_restart(folder: Path, rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("read", "write", "options", "restart"))
+    parser.add_argument("what", choices=("read", "write", "guess", "options", "restart"))
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
@@ -262,6 +327,8 @@ def main() -> None:
         case "write", [file, states, *engines]:
             part = slice(options.start, options.stop)
             write_answers(Path(file), Path(states), engines or ["default"], options.threads, part)
+        case "guess", [file]:
+            simulate_guesses(Path(file), options.threads, options.rounds)
         case "options", engines:
             compare_options(engines or ["default"], options.threads, options.rounds)
         case "restart", [folder]:
