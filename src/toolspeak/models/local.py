@@ -40,7 +40,7 @@ CONTEXT_TOKENS = 8192
 SLOTS = 1
 
 ENGINE: Mapping[str, Any] = {
-    "batch": 512,  # the tokens of a prompt that are read at once
+    "batch": 64,  # the tokens of a prompt that are read at once; more on a GPU
     "flash_attention": "AUTO",
     "states": "F16",  # the type of the numbers in the states of tokens
     "load": "AUTO",  # how the weights come into memory

@@ -20,6 +20,8 @@ import time
 from types import FrameType
 from typing import IO, Any
 
+GPU_BATCH = 512
+
 
 def main() -> None:
     """Serve until the parent ends, or until a warm server is idle."""
@@ -172,10 +174,12 @@ def _start_llama(options: dict[str, Any]) -> Any:
 
 def _set_engine(xllamacpp: Any, params: Any, engine: dict[str, Any]) -> None:
     """Set how llama.cpp computes. The answers do not depend on it."""
-    # What is computed at once. After each batch, the server says how far a prompt is read.
-    params.n_batch = params.n_ubatch = engine["batch"]
+    has_gpu = not all(each["is_cpu"] for each in _list_devices())
+    # What is computed at once. After each batch, the server says how far a prompt is read, and can be stopped. A
+    # processor reads small batches as fast as large ones, a GPU does not.
+    params.n_batch = params.n_ubatch = max(engine["batch"], GPU_BATCH) if has_gpu else engine["batch"]
     params.n_gpu_layers = -1  # as many as fit, if there is a GPU that this build of llama.cpp can use
-    params.fit_params = not all(each["is_cpu"] for each in _list_devices())  # which loads the model twice
+    params.fit_params = has_gpu  # to see what fits, it loads the model twice
     params.warmup = False  # a run without a question: the first question would wait for it
     params.flash_attn_type = xllamacpp.llama_flash_attn_type[f"LLAMA_FLASH_ATTN_TYPE_{engine['flash_attention']}"]
     params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type[f"GGML_TYPE_{engine['states']}"]
