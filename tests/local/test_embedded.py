@@ -91,7 +91,7 @@ def test_the_command_of_the_readme_answers_right(tmp_path):
 def test_a_terminal_shows_how_much_of_the_prompt_is_read(tmp_path):
     weights = cache_folder() / "models" / QWEN_CODER.filename
     # Another file by its name, and a process and prompts of its own: nothing was read before.
-    env = environment(tmp_path, TOOLSPEAK_LOCAL_KEEP_MINUTES="none", TOOLSPEAK_LOCAL_THREADS="2")
+    env = environment(tmp_path, TOOLSPEAK_LOCAL_KEEP_MINUTES="none", TOOLSPEAK_LOCAL_THREADS="1")
     arguments = ("run", "Hello.", "-m", f"local:{weights}", "--tools", str(EXAMPLES / "chatbot.py"), "--no-log")
     with terminal(tmp_path, *arguments, env=env) as screen:
         assert screen.wait_for_exit(280) == 0
