@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz cut release test-lowest audit clean
+.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz address cut release test-lowest audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -138,7 +138,11 @@ fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
 	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/reading/test_quotes.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call or escaped" --hypothesis-profile fuzz --timeout 1800
 
-# A person with an account does the rest: `make cut VERSION=0.2.0`, `make release`, then push the tag.
+# A person with an account does the rest: `make address REPOSITORY=…` once, `make cut VERSION=0.2.0`, `make release`, then
+# push the tag.
+address: ## set the address of the repository in the metadata: REPOSITORY=https://github.com/OWNER/toolspeak
+	$(PYTHON) scripts/release.py address $(or $(REPOSITORY),'')
+
 cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0; nothing is pushed
 	$(BIN)/python scripts/release.py cut $(VERSION)
 
@@ -148,8 +152,8 @@ cut: setup ## set the version, cut the changelog, commit and tag: VERSION=0.2.0;
 	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/release-requirements.txt
 	@touch $@
 
-release: setup .venv-release/.stamp ## build twice and compare, check, install the wheel in fresh Pythons, try it; print what to upload
-	$(BIN)/python scripts/release.py build dist $(if $(PYTHONS),--pythons $(PYTHONS))
+release: setup .venv-release/.stamp ## build twice and compare, check, install the wheel in fresh Pythons, try it; print what to upload; STRICT=1: fail if that must not be uploaded
+	$(BIN)/python scripts/release.py build dist $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(STRICT),--strict)
 
 # Tests of the gateway's clients and of the repository's own tools need packages with other versions. One test compares
 # the exact pattern that pydantic writes for a decimal, which is another one since 2.14.

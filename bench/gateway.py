@@ -24,7 +24,7 @@ from pathlib import Path
 
 from harness.environments import versions_here
 from harness.figures import Figure, compare, measure_in_turn
-from harness.gateway_servers import build_request, build_tokens
+from harness.gateway_servers import build_large_request, build_request, build_tokens
 from harness.report import parse_options, report
 
 TOKENS = 2_000
@@ -34,6 +34,15 @@ MAX_ADDED_SECONDS = 12e-6
 MAX_MEMORY_RATIO = 2.0
 MAX_ADDED_P99 = {0.1: 0.06, 0.05: None}
 """Seconds that the slowest first tokens may take longer than those of the relay, by the pace of the tokens."""
+
+BURST = 100
+MANY_TOOLS = 20
+BURST_REQUESTS = {
+    "chat": ("/v1/chat/completions", build_request(30, 0.05)),
+    f"chat, {MANY_TOOLS} tools": ("/v1/chat/completions", build_large_request(30, 0.05, MANY_TOOLS, "chat")),
+    f"responses, {MANY_TOOLS} tools": ("/v1/responses", build_large_request(30, 0.05, MANY_TOOLS, "responses")),
+}
+"""Requests that many clients send at the same moment. They are queued, so that all but the first wait for others."""
 
 HELD_PACE_SECONDS = 0.5
 """The time between two tokens of a stream that is held open to see what it takes of memory."""
@@ -53,10 +62,10 @@ def start_server(*arguments):
             running.kill()
 
 
-async def read_stream(port, data):
+async def read_stream(port, data, path="/v1/chat/completions"):
     """Ask for one stream; return the seconds to its first token, and all bytes received."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(data)}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(data)}\r\n"
     began = time.perf_counter()
     writer.write(f"{head}connection: close\r\n\r\n".encode() + data)
     received, first = [], None
@@ -168,6 +177,26 @@ async def measure_load(ports, pace, rounds):
     return figures
 
 
+async def measure_burst(endpoint, ours, rounds):
+    """Measure the first token of many streams that are asked for at the same moment, beside those of the endpoint."""
+    figures = []
+    for name, (path, data) in BURST_REQUESTS.items():
+        print(f"{BURST} at once, {name} …", file=sys.stderr)
+        chat = build_large_request(30, 0.05, MANY_TOOLS, "chat") if path == "/v1/responses" else data
+        sides = {"gateway": (ours, data, path), "endpoint": (endpoint, chat, "/v1/chat/completions")}
+        taken = []
+        for _ in range(rounds):
+            medians = {}
+            for side in random.sample(list(sides), 2):
+                answers = await asyncio.gather(*(read_stream(*sides[side]) for _ in range(BURST)))
+                medians[side] = statistics.median(first for first, _ in answers)
+            taken.append(medians)
+        gateway, direct = (statistics.median(each[side] for each in taken) for side in ("gateway", "endpoint"))
+        title = f"{BURST} streams at once, {name}: first token, median"
+        figures.append(Figure(title=title, ours=gateway, beside="endpoint", theirs=direct, times=rounds))
+    return figures
+
+
 def measure_memory(endpoint, rounds):
     """Measure the row of memory. Each value comes from a fresh server."""
 
@@ -211,6 +240,7 @@ def main() -> int:
         start_server("gateway", port) as ours,
     ):
         figures = asyncio.run(measure({"relay": bare, "gateway": ours}, options.reps))
+        figures += asyncio.run(measure_burst(port, ours, options.reps))
         figures.append(measure_memory(port, options.reps))
     return report(figures, versions_here("toolspeak", "starlette", "uvicorn", "aiohttp"), options.json)
 

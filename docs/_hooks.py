@@ -6,7 +6,7 @@ A list of all public names, folded overloads, words for the search, and a check 
 import importlib
 import inspect
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,12 +23,26 @@ LOADED = re.compile(
 """What makes a browser fetch something from another host. Links that a reader may follow are no such thing."""
 
 
+CODE = re.compile(
+    r'<div class="highlight"><pre>.*?<code>(.*?)</code></pre></div>', re.DOTALL
+)
+"""A block of code. Its first group is the text, with the tags of the highlighter."""
+
+MAX_COLUMNS = 88
+"""How many characters of code fit the column at 1440 pixels. Pages keep to it, docstrings may not."""
+
 OVERLOADS = '<div class="doc-overloads">'
 """What the signatures of one function stand in, if it has several."""
 
 
+REFERENCE_BOOST = 0.2
+"""How much a page of the reference counts in the search beside a guide: a reader who types "retry" wants the guide."""
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Write the list of all names."""
+    """Rank the reference behind the guides in the search, and write the list of all names."""
+    if page.file.src_uri.startswith("reference/"):
+        page.meta.setdefault("search", {"boost": REFERENCE_BOOST})
     if page.file.src_uri != "reference/index.md":
         return markdown
     return markdown.replace("<!-- names -->", list_names(Path(config["docs_dir"])))
@@ -82,7 +96,15 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     words = config["extra"].get("synonyms", {}).get(page.file.src_uri)
     if words:  # below the title, so that the search leads to the top of the page
         html = html.replace("</h1>", f"</h1><p hidden>Also: {escape(words)}.</p>", 1)
-    return fold_overloads(html)
+    return fold_overloads(CODE.sub(mark_wide, html))
+
+
+def mark_wide(block: re.Match[str]) -> str:
+    """Return a block of code, marked to be wrapped if a line of it does not fit the column."""
+    lines = unescape(re.sub(r"<[^>]*>", "", block[1])).splitlines()
+    if max(map(len, lines), default=0) <= MAX_COLUMNS:
+        return block[0]
+    return block[0].replace('"highlight"', '"highlight wrapped"', 1)
 
 
 def fold_overloads(html: str) -> str:

@@ -114,11 +114,11 @@ def draw_accuracy() -> str:
         tokens("toolspeak + adapter", taught_prompt[1], taught_answer[1], True),
     ]
     return draw(
-        "A 1.5B model calls better, with fewer tokens",
+        "A 1.5B model makes better calls with fewer tokens",
         "Qwen2.5-Coder-1.5B Q4_K_M · BFCL, five categories, 1,240 questions · python dialect · 2026-11",
         [
             ("Percent right", right, 100),
-            ("Tokens a question: prompt, and answer (pale)", cost, None),
+            ("Tokens per question: prompt + answer", cost, None),
         ],
     )
 
@@ -133,7 +133,7 @@ def draw_round() -> str:
     others = {name: httpx * number(cell) for name, cell in zip(PEERS, row[7:12], strict=True)}
     bars = [
         Bar("toolspeak", ours, f"{ours:.1f} ms", is_ours=True),
-        Bar("a loop by hand on httpx", httpx, f"{httpx:.1f} ms"),
+        Bar("a hand-written httpx loop", httpx, f"{httpx:.1f} ms"),
         *(Bar(name, value, f"{value:.0f} ms") for name, value in sorted(others.items(), key=lambda pair: pair[1])),
     ]
     return draw(

@@ -155,7 +155,7 @@ class Camera:
         """Open the table of all runs, when all of them were read."""
         page = self.open(size=size, dark=dark)
         expect(page.locator(".run-open").first).to_be_visible()
-        expect(page.locator(".sums")).not_to_contain_text("being read")
+        expect(page.locator(".sums")).not_to_contain_text("still loading")
         return page
 
     def open_run(self, title: str, size: tuple[int, int] = WIDE, *, dark: bool = False, scale: float = 1) -> Page:
@@ -237,7 +237,6 @@ def write_many(folder: Path) -> None:
 def take_pictures_of_many_runs(camera: Camera) -> None:
     """Take the pictures of the table of runs, its search, notes and differences."""
     camera.take(camera.open_home(size=(1440, 900)), "home")
-    camera.take(camera.open_home(size=(1024, 768), dark=True), "home-dark")
 
     page = camera.open_home(size=(1440, 560))
     page.get_by_label("Search all runs").fill("station")
@@ -254,7 +253,7 @@ def take_pictures_of_many_runs(camera: Camera) -> None:
     page = camera.open_home(size=(1440, 900))
     page.get_by_label("Search all runs").fill("seat 42")
     expect(page.locator("mark").first).to_be_visible()
-    page.get_by_label("Choose all that are shown").check()
+    page.get_by_label("Select all shown").check()
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".step-changed").first).to_be_visible()
     camera.take(page, "differences")

@@ -32,6 +32,8 @@ SECONDS = 10.0
 """How long the picture runs before it begins again."""
 
 INK, DIM, RED, GREEN, BLUE, GROUND, BAR = "#e6edf3", "#8b98a5", "#ff7b72", "#56d364", "#79c0ff", "#0d1117", "#161b22"
+EDGE = "#3d444d"
+"""A frame, so that the picture has an end on a dark page."""
 
 
 def record() -> dict[str, Any]:
@@ -126,14 +128,14 @@ def build_script(recording: dict[str, Any]) -> list[tuple[float, str, str]]:
 
     add(0, INK, *wrap(f"“{recording['question']}”"))
     add(0.6, INK, "")
-    add(0, DIM, "# Qwen2.5-Coder-1.5B, through its server's tools (llama.cpp)")
+    add(0, DIM, "# Qwen2.5-Coder-1.5B, with the tool support of llama.cpp")
     add(0.2, INK, "$ client.chat.completions.create(tools=[get_weather, calculator]…")
     add(1.4, RED, f"tool_calls: {bare['tool_calls'] or None}")
     for line in wrap("content: " + " ".join(bare["content"].split()), ""):
         add(0.2, DIM, line)
     add(0.4, RED, "✗ No function ran. The call is text for you to parse.")
     add(0.6, INK, "")
-    add(0, DIM, "# The same weights and the same question, through toolspeak")
+    add(0, DIM, "# The same model and the same question, with toolspeak")
     add(0.2, INK, "$ Agent(model, tools=[get_weather, calculator]).run(question)")
     pause = 1.2
     for call in ours["calls"]:
@@ -164,7 +166,7 @@ def draw(recording: dict[str, Any]) -> str:
     weights = recording["weights"].removesuffix(".gguf")
     note = f"{weights} · {recording['day']} · real output, waiting left out"
     title = "One question, put twice to the same model: through its server's tool support, and through toolspeak"
-    dots = "".join(f'<circle cx="{20 + 16 * n}" cy="17" r="5" fill="#30363d"/>' for n in range(3))
+    dots = "".join(f'<circle cx="{20 + 16 * n}" cy="17" r="5" fill="{EDGE}"/>' for n in range(3))
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
@@ -174,6 +176,7 @@ def draw(recording: dict[str, Any]) -> str:
             "@media (prefers-reduced-motion: reduce){text{animation:none!important}}</style>",
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{GROUND}"/>',
             f'<path d="M0 34V8a8 8 0 0 1 8-8h{WIDTH - 16}a8 8 0 0 1 8 8v26z" fill="{BAR}"/>',
+            f'<rect x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="7.5" fill="none" stroke="{EDGE}"/>',
             dots,
             *rows,
             f'<text x="{LEFT}" y="{height - 14}" fill="{DIM}" font-size="12">{escape(note)}</text>',

@@ -1,14 +1,17 @@
 """Makes a release ready: everything but the upload, which needs an account.
 
-    python scripts/release.py cut 0.2.0     # version, changelog, what later releases are compared with; commit and tag
-    python scripts/release.py build dist    # build, compare, check, install, try; print what to upload
+    python scripts/release.py address https://…   # once: where the repository is, in all that names it
+    python scripts/release.py cut 0.2.0           # version, changelog, what later releases are compared with; tag
+    python scripts/release.py build dist          # build, compare, check, install, try; print what to upload
 
 `build` makes wheel and sdist of toolspeak and of `packages/toolspeak-trained` twice, the second time from the unpacked
 sdist, and compares every byte. It checks metadata and contents, installs the wheels in a fresh environment of each
 Python that toolspeak supports, runs `scripts/smoke.py` there, and describes that environment in an SBOM (CycloneDX). A
-Python that is not on this machine is named, and the exit status says that something is missing only for `--strict`.
+Python that is not on this machine is named. What must not be uploaded is built and tried as well, and at the end the
+reason is printed instead of how to upload it. With `--strict`, both end with the exit status 1.
 
-Times in the files are those of the last commit (SOURCE_DATE_EPOCH), so whoever builds a commit gets the same bytes.
+Times in the files are those of the last commit of the project (SOURCE_DATE_EPOCH), so whoever builds a commit gets the
+same bytes, and toolspeak-trained keeps its bytes from one release of toolspeak to the next.
 """
 
 import argparse
@@ -26,6 +29,7 @@ import zipfile
 from datetime import UTC, datetime
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION_FILE = Path("src/toolspeak/values/package.py")
@@ -34,6 +38,15 @@ PYTHONS = ("3.11", "3.12", "3.13")
 INSTALLED_EXTRAS = "cli,local,meaning,sandbox,gateway,page,otel,prices,mcp"
 MAX_WHEEL_BYTES = 1_500_000
 """The limit for the library, without what was trained."""
+PLACEHOLDER = "https://toolspeak.example/repository"
+"""Stands for the address of the repository until it has one; nobody can own a name under .example."""
+HOW_TO_ADDRESS = (
+    f"{PLACEHOLDER} stands for the address of the repository; run make address REPOSITORY=https://…, commit, and move "
+    "the tag (CONTRIBUTING.md)"
+)
+ADDRESSED = ("pyproject.toml", "packages/toolspeak-trained/pyproject.toml", "packages/toolspeak-trained/README.md")
+INSTALLERS = frozenset({"pip", "setuptools", "wheel"})
+"""Are in a fresh environment, and nothing that toolspeak needs."""
 DEFAULT_EPOCH = "1580601600"  # where there is no history to take a time from; the one of hatchling
 
 
@@ -72,6 +85,28 @@ def parse_version(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 
 
+# address
+
+
+def read_address(root: Path = ROOT) -> str:
+    """Return the address of the repository that the metadata names."""
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+
+
+def set_address(address: str, root: Path = ROOT) -> list[str]:
+    """Replace the address of the repository in all files that name it. Returns the lines to print."""
+    if not re.fullmatch(r"https://[\w.-]+(/[\w.-]+)+", address) or address.endswith(".git"):
+        raise ReleaseFault(
+            f"{address!r} is not the address of a repository; write it as its page has it, without a slash or .git at "
+            "the end, such as https://github.com/OWNER/toolspeak"
+        )
+    current = read_address(root)
+    for name in ADDRESSED:
+        path = root / name
+        path.write_text(path.read_text(encoding="utf-8").replace(current, address), encoding="utf-8")
+    return [f"{current} is now {address} in {', '.join(ADDRESSED)}", "now commit that, then: make cut VERSION=…"]
+
+
 # cut
 
 
@@ -83,6 +118,7 @@ def cut_changelog(text: str, version: str, day: str) -> str:
         raise ReleaseFault("CHANGELOG.md has no heading ## Unreleased; write one above the last release")
     if not after.partition("\n## ")[0].strip():
         raise ReleaseFault("CHANGELOG.md says nothing under ## Unreleased; write what users notice")
+    after = after.replace(f"This will be {version}. ", "", 1)  # it is now
     return f"{before}{heading}\n## {version} ({day})\n{after}"
 
 
@@ -112,6 +148,7 @@ def cut(version: str, root: Path = ROOT, *, python: str = sys.executable) -> lis
     run("git", "tag", "--annotate", tag, "--message", f"toolspeak {version}", cwd=root)
     return [
         f"committed and tagged {tag}; nothing was pushed",
+        *([f"not yet for upload: {HOW_TO_ADDRESS}"] if read_address(root) == PLACEHOLDER else ()),
         "now: make release",
         f"then, to publish through the workflow: git push origin main {tag}",
         f"to take it back: git tag --delete {tag} && git reset --hard HEAD~1",
@@ -121,12 +158,13 @@ def cut(version: str, root: Path = ROOT, *, python: str = sys.executable) -> lis
 # build
 
 
-def find_epoch(root: Path = ROOT) -> str:
-    """Return the time that all files get: of the environment, or else of the last commit."""
+def find_epoch(root: Path = ROOT, project: str = ".") -> str:
+    """Return the time that all files of a project get: of the environment, or else of its last commit."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         return given
     if (root / ".git").exists():
-        return run("git", "log", "-1", "--format=%ct", cwd=root).strip()
+        folder = () if project == "." else ("--", project)  # of a path, git leaves out merges
+        return run("git", "log", "-1", "--format=%ct", *folder, cwd=root).strip()
     return DEFAULT_EPOCH
 
 
@@ -211,7 +249,11 @@ def check_metadata(text: str, project: dict[str, object]) -> list[str]:
         if not fields[name]
     ]
     addressed = [each for each in fields.get_all("Requires-Dist", []) if Requirement(each).url]
-    return faults + [f"{each} needs an address, which an index refuses" for each in addressed]
+    faults += [f"{each} needs an address, which an index refuses" for each in addressed]
+    paths = re.findall(r"\]\(((?![a-z]+:|#)[^)]*)\)", raw.get("description", ""))
+    return faults + [
+        f"the README links to {path}, which an index does not have; see scripts/readme.py" for path in paths
+    ]
 
 
 def check_sdist(sdist: Path, root: Path = ROOT) -> list[str]:
@@ -260,6 +302,30 @@ def install(python: str, folder: Path, wheels: list[Path], constraints: Path) ->
     return own
 
 
+def complete_sbom(described: dict[str, Any], version: str) -> dict[str, Any]:
+    """Return the description of an environment as that of toolspeak: with its version, and what it needs only.
+
+    What installs packages goes. So do paths of this machine: of a wheel that was built here, the hash stays.
+    """
+    components: list[dict[str, Any]] = []
+    for each in described.get("components", []):
+        references = each.get("externalReferences", [])
+        built = [reference for reference in references if reference["url"].startswith("file:")]
+        component = {**each, "externalReferences": [reference for reference in references if reference not in built]}
+        if built:
+            component["hashes"] = [digest for reference in built for digest in reference.get("hashes", [])]
+            component["purl"] = f"pkg:pypi/{each['name']}@{each['version']}"
+        components.append(component)
+    left_out = {each["bom-ref"] for each in components if each["name"] in INSTALLERS}
+    own = {**described["metadata"]["component"], "version": version, "purl": f"pkg:pypi/toolspeak@{version}"}
+    return {
+        **described,
+        "metadata": {**described["metadata"], "component": own},
+        "components": [each for each in components if each["bom-ref"] not in left_out],
+        "dependencies": [each for each in described.get("dependencies", []) if each["ref"] not in left_out],
+    }
+
+
 def write_sbom(python: Path, target: Path) -> None:
     """Describe an environment as CycloneDX JSON, without what differs from one time to the next."""
     program = shutil.which("cyclonedx-py") or shutil.which("cyclonedx-py", path=str(ROOT / ".venv-release" / "bin"))
@@ -267,7 +333,8 @@ def write_sbom(python: Path, target: Path) -> None:
         raise ReleaseFault("there is no cyclonedx-py; make release installs it (scripts/release-requirements.txt)")
     project = ("--pyproject", ROOT / "pyproject.toml", "--mc-type", "library")
     run(program, "environment", python, *project, "--output-reproducible", "--output-file", target)
-    described = json.loads(target.read_text(encoding="utf-8"))
+    described = complete_sbom(json.loads(target.read_text(encoding="utf-8")), read_version())
+    target.write_text(json.dumps(described, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     names = {each["name"] for each in described.get("components", ())}
     if not {"pydantic", "aiohttp", "griffelib"} <= names:
         raise ReleaseFault(f"{target.name} does not name the dependencies of toolspeak; it names {sorted(names)}")
@@ -281,16 +348,15 @@ def find_weights() -> bool:
     return (cache_folder() / "models" / QWEN_CODER.filename).is_file()
 
 
-def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
-    """Build, check, install and try. Returns the number of Pythons that are not on this machine."""
+def make_release(out: Path, pythons: list[str], *, embedded: bool) -> list[str]:
+    """Build, check, install and try. Returns what is missing for an upload that everything was tried for."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    epoch = find_epoch()
     is_clean = not (ROOT / ".git").exists() or not run("git", "status", "--porcelain").strip()
     faults: list[str] = []
     built: list[Path] = []
     for name in PROJECTS:
-        pair = build_twice(ROOT / name, out, epoch)
+        pair = build_twice(ROOT / name, out, find_epoch(project=name))
         built += pair
         faults += [fault for path in pair if path.suffix == ".whl" for fault in check_wheel(path, ROOT / name)]
         print(f"built twice, same bytes: {', '.join(path.name for path in pair)}", flush=True)
@@ -300,14 +366,14 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
         raise ReleaseFault("\n".join(faults))
     print("metadata and contents are right", flush=True)
     wheels = [path for path in built if path.suffix == ".whl"]
-    missing = 0
+    missing: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         described = False
         for version in pythons:
             python = find_python(version)
             if python is None:
-                missing += 1
-                print(f"Python {version} is not on this machine: not tried (install it, and run this again)")
+                missing.append(f"Python {version} is not on this machine: not tried (install it, and run this again)")
+                print(missing[-1], flush=True)
                 continue
             own = install(python, Path(folder) / version, wheels, ROOT / "constraints.txt")
             print(f"Python {version}: installed", flush=True)
@@ -318,21 +384,26 @@ def make_release(out: Path, pythons: list[str], *, embedded: bool) -> int:
                 described = True
             shutil.rmtree(Path(folder) / version)
     if not embedded:
-        print("the embedded demo was not tried: its weights are not on this machine (toolspeak pull)")
-    print_upload(out, is_clean=is_clean)
-    return missing
+        print("the embedded demo was not tried: its weights are not on this machine (toolspeak pull), or --no-embedded")
+    obstacles: list[str] = []
+    if not is_clean:
+        obstacles.append("there are changes that are not committed, so nobody can build this again")
+    if read_address() == PLACEHOLDER:
+        obstacles.append(HOW_TO_ADDRESS)
+    print_upload(out, obstacles)
+    return missing + obstacles
 
 
-def print_upload(out: Path, *, is_clean: bool) -> None:
-    """Print the files with their sizes and hashes, and how to upload them."""
+def print_upload(out: Path, obstacles: list[str]) -> None:
+    """Print the files with their sizes and hashes, and how to upload them, or why not to."""
     files = sorted(path for path in out.iterdir() if path.is_file() and path.name != "SHA256SUMS")
     sums = "".join(f"{hash_file(path)}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums, encoding="utf-8")
     print()
     for path in files:
         print(f"{path.stat().st_size:>12,}  {hash_file(path)}  {path.name}")
-    if not is_clean:
-        print("\nNOT FOR UPLOAD: there are changes that are not committed, so nobody can build this again")
+    if obstacles:
+        print("\n" + "\n".join(f"NOT FOR UPLOAD: {obstacle}" for obstacle in obstacles))
         return
     uploaded = " ".join(str(path) for path in files if path.suffix in (".whl", ".gz"))
     print("\nto publish, push the tag (the workflow release.yml uploads these bytes, with attestations), or by hand:")
@@ -345,15 +416,22 @@ def main(arguments: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     cutting = commands.add_parser("cut", help="set the version, cut the changelog, commit and tag")
     cutting.add_argument("version")
+    addressing = commands.add_parser("address", help="set the address of the repository")
+    addressing.add_argument("address")
     building = commands.add_parser("build", help="build, check, install and try; print what to upload")
     building.add_argument("out", type=Path, nargs="?", default=ROOT / "dist")
     building.add_argument("--pythons", default=",".join(PYTHONS), help="the versions to try, with commas")
-    building.add_argument("--strict", action="store_true", help="fail if a Python is not on this machine")
+    building.add_argument(
+        "--strict", action="store_true", help="fail if a Python is missing, or if it must not be uploaded"
+    )
     building.add_argument("--no-embedded", action="store_true", help="do not ask the embedded model")
     options = parser.parse_args(arguments)
     try:
         if options.command == "cut":
             print("\n".join(cut(options.version)))
+            return 0
+        if options.command == "address":
+            print("\n".join(set_address(options.address)))
             return 0
         pythons = [each for each in options.pythons.split(",") if each]
         missing = make_release(options.out, pythons, embedded=not options.no_embedded and find_weights())

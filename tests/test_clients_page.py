@@ -39,6 +39,7 @@ PACKAGES = {
     "Agent Framework": "agent-framework-openai",
     "agents.js": "npm:@openai/agents",
     "agno": "agno",
+    "Kimi Code": "npm:@moonshot-ai/kimi-code",
     "LangChain.js": "npm:@langchain/openai",
     "Mastra": "npm:@mastra/core",
     "openai-agents": "openai-agents",

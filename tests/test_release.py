@@ -1,6 +1,8 @@
 """What makes a release: the script, the lowest versions, the workflows and the image."""
 
 import importlib.util
+import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
@@ -19,12 +22,19 @@ from tests.cases import each_case
 from toolspeak.cli.app import app
 
 ROOT = Path(__file__).parent.parent
-SPEC = importlib.util.spec_from_file_location("release", ROOT / "scripts" / "release.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-release = importlib.util.module_from_spec(SPEC)
-sys.modules["release"] = release
-SPEC.loader.exec_module(release)
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[name] = script
+    spec.loader.exec_module(script)
+    return script
+
+
+release, readme = load_script("release"), load_script("readme")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -81,6 +91,9 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     text = (small / "pyproject.toml").read_text()
     text = text.replace("dependencies = []", 'dependencies = ["other @ file:///tmp/other"]')
     text = text.replace('urls = {Source = "https://example.com"}\n', "")
+    (small / "README.md").write_text(
+        "# small\n\n[A guide](docs/guide.md), [a page](https://example.com), [below](#below)\n"
+    )
     (small / "pyproject.toml").write_text(f"{text}[tool.hatch.metadata]\nallow-direct-references = true\n")
     [wheel] = [path for path in release.build(small, tmp_path / "out", EPOCH) if path.suffix == ".whl"]
     with zipfile.ZipFile(wheel, "a") as archive:
@@ -91,6 +104,113 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     assert "small/weights.gguf is in the wheel, and not in" in faults
     assert "the metadata has no Project-URL" in faults
     assert "needs an address, which an index refuses" in faults
+    assert "the README links to docs/guide.md, which an index does not have" in faults
+    assert "https://example.com" not in faults
+
+
+@each_case("given", ["", "1600000000"])
+def test_files_have_the_time_of_the_last_commit_of_their_project(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / given / "repository"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
+    (root / "packages" / "small").mkdir(parents=True)
+    assert release.find_epoch(root) == (given or release.DEFAULT_EPOCH)  # an sdist has no history
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    person = ["-c", "user.email=a@b.c", "-c", "user.name=A"]
+    for day, file in ((17, "packages/small/a"), (18, "b")):
+        (root / file).touch()
+        subprocess.run(["git", "add", "."], cwd=root, check=True)
+        committing = ["git", *person, "commit", "--quiet", "--message", file]
+        subprocess.run(
+            committing, cwd=root, check=True, env={**os.environ, "GIT_COMMITTER_DATE": f"{day}00000000 +0000"}
+        )
+    assert release.find_epoch(root) == (given or "1800000000")
+    assert release.find_epoch(root, "packages/small") == (given or "1700000000")
+
+
+# The address of the repository
+
+
+def test_the_readme_gets_whole_addresses_at_the_tag() -> None:
+    text = (
+        "![A b](docs/a.svg) [c](docs/c.md#d) [examples](examples) [e](https://example.com/e) [f](#f) [g](mailto:g@h.i)"
+    )
+    assert readme.complete_links(text, "https://host/owner/name", "0.2.0") == (
+        "![A b](https://host/owner/name/raw/v0.2.0/docs/a.svg) [c](https://host/owner/name/blob/v0.2.0/docs/c.md#d) "
+        "[examples](https://host/owner/name/blob/v0.2.0/examples) [e](https://example.com/e) [f](#f) [g](mailto:g@h.i)"
+    )
+
+
+@pytest.fixture
+def addressed(tmp_path: Path) -> Path:
+    """Return a folder with the files that name the repository, and the placeholder in them."""
+    current = release.read_address()
+    for name in release.ADDRESSED:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            (ROOT / name).read_text(encoding="utf-8").replace(current, release.PLACEHOLDER), encoding="utf-8"
+        )
+    return tmp_path
+
+
+def test_the_address_of_the_repository_is_set_wherever_it_is_named(addressed: Path) -> None:
+    assert release.read_address(addressed) == release.PLACEHOLDER
+    lines = release.set_address("https://github.com/somebody/toolspeak", addressed)
+    assert lines[0].startswith(
+        f"{release.PLACEHOLDER} is now https://github.com/somebody/toolspeak in pyproject.toml, "
+    )
+    texts = [(addressed / name).read_text(encoding="utf-8") for name in release.ADDRESSED]
+    assert all("https://github.com/somebody/toolspeak" in text for text in texts)
+    assert not any(release.PLACEHOLDER in text for text in texts)
+    urls = tomllib.loads(texts[0])["project"]["urls"]
+    assert urls["Issues"] == "https://github.com/somebody/toolspeak/issues"
+
+
+@each_case(
+    "address",
+    [
+        "github.com/a/b",
+        "http://github.com/a/b",
+        "https://github.com",
+        "https://github.com/a/b/",
+        "https://github.com/a/b.git",
+        "",
+    ],
+)
+def test_an_address_is_written_as_the_page_of_the_repository_has_it(address: str, addressed: Path) -> None:
+    with pytest.raises(release.ReleaseFault, match="is not the address of a repository; write it as its page has it"):
+        release.set_address(address, addressed)
+    assert release.read_address(addressed) == release.PLACEHOLDER
+
+
+def test_all_that_names_the_repository_is_in_the_list() -> None:
+    """Only the page that explains it, and what replaces it, name the placeholder as well."""
+    host = release.read_address().removeprefix("https://").encode()
+    folders = (".github", "docker", "docs", "examples", "packages", "scripts", "src")
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files += [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if path.suffix in (".md", ".toml", ".py", ".yml", ".yaml", ".js", ".html") and host in path.read_bytes()
+    }
+    assert naming - {"scripts/release.py", "CONTRIBUTING.md"} == set(release.ADDRESSED)
+
+
+@each_case("obstacles", [[], ["there is a reason", "and another one"]])
+def test_how_to_upload_is_printed_only_if_nothing_speaks_against_it(
+    obstacles: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "small-1.0.tar.gz").write_bytes(b"small")
+    release.print_upload(tmp_path, obstacles)
+    printed = capsys.readouterr().out
+    assert ("twine upload" in printed) == (not obstacles)
+    assert re.findall(r"^NOT FOR UPLOAD: (.+)$", printed, re.M) == obstacles
+    assert (
+        tmp_path / "SHA256SUMS"
+    ).read_text() == f"{release.hash_file(tmp_path / 'small-1.0.tar.gz')}  small-1.0.tar.gz\n"
 
 
 # Cut
@@ -100,6 +220,8 @@ def test_the_changelog_is_cut_below_the_heading_of_what_is_unreleased() -> None:
     text = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1: the first release\n\n- Old.\n"
     cut = release.cut_changelog(text, "0.2.0", "2026-12-01")
     assert cut == text.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 (2026-12-01)\n")
+    promised = text.replace("- New.", "This will be 0.2.0. If you come from 0.1, read.\n\n- New.")
+    assert "(2026-12-01)\n\nIf you come from 0.1, read.\n" in release.cut_changelog(promised, "0.2.0", "2026-12-01")
     with pytest.raises(release.ReleaseFault, match="says nothing under ## Unreleased"):
         release.cut_changelog(cut, "0.3.0", "2026-12-02")
     with pytest.raises(release.ReleaseFault, match="has no heading ## Unreleased"):
@@ -145,6 +267,26 @@ def test_a_python_that_is_not_there_is_none() -> None:
     assert release.find_python(f"{sys.version_info[0]}.{sys.version_info[1]}") == sys.executable
 
 
+def test_an_sbom_has_the_version_and_neither_installers_nor_paths_of_the_machine() -> None:
+    digest = {"alg": "SHA-256", "content": "ab" * 32}
+    page = {"type": "website", "url": "https://example.com"}
+    wheel = {"type": "distribution", "url": "file:///home/me/dist/small-1.0-py3-none-any.whl", "hashes": [digest]}
+    environment = {
+        "metadata": {"component": {"name": "toolspeak", "bom-ref": "root"}, "tools": {}},
+        "components": [
+            {"name": "pip", "version": "26.3", "bom-ref": "pip==26.3"},
+            {"name": "small", "version": "1.0", "bom-ref": "small==1.0", "externalReferences": [wheel, page]},
+        ],
+        "dependencies": [{"ref": "pip==26.3"}, {"ref": "root", "dependsOn": ["small==1.0"]}, {"ref": "small==1.0"}],
+    }
+    described = release.complete_sbom(environment, "0.2.0")
+    assert described["metadata"]["component"]["version"] == "0.2.0"
+    assert described["metadata"]["component"]["purl"] == "pkg:pypi/toolspeak@0.2.0"
+    [small] = described["components"]
+    assert (small["externalReferences"], small["hashes"], small["purl"]) == ([page], [digest], "pkg:pypi/small@1.0")
+    assert [each["ref"] for each in described["dependencies"]] == ["root", "small==1.0"]
+
+
 # Versions
 
 
@@ -174,6 +316,22 @@ def test_the_image_and_the_metadata_name_the_same_pythons() -> None:
     assert text.count('python: ["3.11", "3.12", "3.13"]') == 2
 
 
+def test_the_names_to_which_the_upgrade_guide_leads_exist() -> None:
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "upgrading.md").read_text().splitlines() if " | " in line]
+    paths = [path for row in rows for path in re.findall(r"`(toolspeak(?:\.\w+)+)", row[-1])]
+    assert len(paths) > 15
+    assert [path for path in paths if not exists(path)] == []
+
+
+def exists(path: str) -> bool:
+    """Return whether a module or a name of one can be imported."""
+    try:
+        pkgutil.resolve_name(path)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 # Workflows, image and compose file
 
 
@@ -193,7 +351,12 @@ def test_a_workflow_has_no_more_rights_than_it_needs(path: Path) -> None:
         for right, level in job.get("permissions", {}).items()
         if level == "write"
     }
-    expected = {("build", "id-token"), ("build", "attestations"), ("publish", "id-token")}
+    expected = {
+        ("build", "id-token"),
+        ("build", "attestations"),
+        ("publish", "id-token"),
+        ("announce", "contents"),
+    }
     assert writes == (expected if path.name == "release.yml" else set())
     assert "secrets." not in path.read_text()
     for command in re.findall(r"\bmake (?:-C \S+ )?([a-z-]+)", path.read_text()):
@@ -206,7 +369,8 @@ def test_the_image_has_all_that_it_copies_and_no_rights() -> None:
         word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]
     ]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
-    assert copied
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
+    assert {build["metadata"]["hooks"]["custom"]["path"], "README.md", "src"} <= set(copied)  # what builds the wheel
     assert [name for name in copied if not (ROOT / name).exists() or f"!{name}" not in ignored] == []
     assert [line for line in lines if line.startswith("USER ")] == ["USER 10001"]
     [installed] = re.findall(r"\[([a-z,]+)\]\"", "\n".join(lines))

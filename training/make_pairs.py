@@ -68,6 +68,9 @@ FEWER_TOOLS_GROUP = 2
 """How many questions share a prompt from which tools are left out: the tools of each of them must stay."""
 
 MAX_TOOLS = 16  # the number of tools up to which those of another set are added
+HASTY_REPLY = re.compile(r"[:,] .*\d.*\bagainst\b.*\d")
+"""A reply that says who is more before it gives the numbers: a small model then guesses (`composing/answers.py`)."""
+
 BFCL_SAMPLE = 100  # the questions of each category of BFCL in the sample; the others are in a file of their own
 
 
@@ -250,6 +253,12 @@ def load_habits(suite: Suite) -> Suite:
     return replace(suite, name="habits", questions=tuple(each for suite in suites for each in suite.questions))
 
 
+def leave_hasty(suite: Suite) -> Suite:
+    """Leave out the questions whose written reply compares before it gives the numbers."""
+    kept = [each for each in suite.questions if not HASTY_REPLY.search(each.reply or "")]
+    return replace(suite, questions=tuple(kept))
+
+
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
     """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
     lines = (HERE / "plain.txt").read_text(encoding="utf-8").splitlines()
@@ -283,8 +292,8 @@ def make_all(folder: Path, epochs: Sequence[int] | None = None) -> None:
     settings["pairs"]["epochs"] = epochs
     pairs, seed = settings["pairs"], settings["seed"]
     copy_adapter(folder)
-    field = add_plain(load_suite("field-train"), random.Random(seed))
-    habits = load_habits(field)
+    field = add_plain(leave_hasty(load_suite("field-train")), random.Random(seed))
+    habits = leave_hasty(load_habits(field))
     by_hand = replace(field, questions=(*field.questions, *habits.questions))
     sources = [make_groups(each, pairs, random.Random(seed), offering=by_hand) for each in (field, habits)]
     for name, compose in COMPOSERS.items():

@@ -42,6 +42,7 @@ from toolspeak.loop import (
     AskModel,
     BrokenReference,
     Finish,
+    Guide,
     RunTools,
     decide,
     initial_state,
@@ -219,6 +220,7 @@ class Conversation:
             messages=(*self._state.history, user(request)),
             limits=Limits(turns=MAX_STEPS),
             in_text=dialect(self.dialect).in_text,
+            guided=True,
         )
         self._state = reduce(initial_state(self.tools), started)
         self.steps.append([])
@@ -239,6 +241,8 @@ class Conversation:
                     for call in run.calls:
                         self._state = reduce(self._state, ToolStarted(call_id=call.id))
                         self._state = reduce(self._state, ToolFinished(result=self._run(call)))
+                case [Guide(fact=fact)]:
+                    self._state = reduce(self._state, fact)
                 case [Finish(reason=reason, detail=detail)]:
                     self._state = reduce(self._state, RunEnded(reason=reason, detail=detail))
                     self.end(reason)

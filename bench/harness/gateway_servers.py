@@ -40,6 +40,34 @@ def build_request(tokens, pace, answer="prose"):
     return json.dumps(request).encode()
 
 
+def build_tool(number):
+    """Build a tool of the size that those of coding agents have."""
+    fields = {
+        "path": {"type": "string", "description": "The path of the file, relative to the folder of the project."},
+        "limit": {"type": "integer", "description": "At most so many lines.", "default": 100},
+        "mode": {"type": "string", "enum": ["read", "write", "append"], "description": "How to open it."},
+        "tags": {"type": "array", "items": {"type": "string"}, "description": "Tags to filter by."},
+        "options": {"type": "object", "properties": {"recursive": {"type": "boolean"}, "depth": {"type": "integer"}}},
+    }
+    about = f"Do step {number} of the work with a file, and return what it gave. Use it when the user asks for it."
+    parameters = {"type": "object", "properties": fields, "required": ["path"], "additionalProperties": False}
+    return {"name": f"step_{number}", "description": about, "parameters": parameters}
+
+
+def build_large_request(tokens, pace, tools, api):
+    """Build a request with many tools, by OpenAI's "chat" or "responses" API."""
+    order = json.dumps({"tokens": tokens, "pace": pace, "answer": "prose"})
+    messages = [{"role": "user", "content": f"<<{order}>>"}]
+    definitions = [build_tool(number) for number in range(tools)]
+    if api == "responses":
+        listed = [{"type": "function", **each, "strict": False} for each in definitions]
+        request = {"model": "m", "input": messages, "stream": True, "tools": listed}
+    else:
+        listed = [{"type": "function", "function": each} for each in definitions]
+        request = {"model": "m", "messages": messages, "stream": True, "tools": listed}
+    return json.dumps(request).encode()
+
+
 def build_tokens(tokens, answer):
     """Return the tokens of an answer."""
     calls = {"prose": 0, "prose and calls": tokens // 5, "calls": tokens}[answer]

@@ -1,4 +1,4 @@
-"""toolspeak: any model calls your Python functions.
+"""toolspeak: let any language model call your Python functions.
 
 Importing this package loads nothing else: each name is imported when it is first used.
 """

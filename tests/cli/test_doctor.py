@@ -7,6 +7,7 @@ import os
 import socket
 import sqlite3
 import threading
+import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,6 +29,7 @@ REQUIRED = [
     'psycopg[binary]>=3.2; extra == "cluster"',
     "pytest; extra == 'dev'",
 ]
+ALL_REQUIRED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def doctor(home: Path, *arguments: str, **variables: str) -> Done:
@@ -165,7 +167,11 @@ PACKAGES: dict[str, tuple[dict[str, str], list[tuple[str, str, str]]]] = {
     ),
     "one extra is missing": (
         {"pydantic": "2.12", "rich": "14", "typer": "0.29.0"},
-        [("packages", "ok", ""), ("extras", "ok", ""), ("cluster", "note", "pip install 'toolspeak[cluster]'")],
+        [("packages", "ok", ""), ("extras", "ok", ""), ("missing", "note", "pip install 'toolspeak[cluster]'")],
+    ),
+    "several extras are missing": (
+        {"pydantic": "2.12", "rich": "14"},
+        [("packages", "ok", ""), ("missing", "note", "those that you need: pip install 'toolspeak[NAME]'")],
     ),
     "a package is too old": (
         {"pydantic": "2.9.2", "rich": "14.0.0", "typer": "0.9.4", "psycopg": "3.10"},
@@ -184,6 +190,26 @@ def test_packages_are_compared_with_what_is_needed(
 ) -> None:
     found = list(examine_packages(REQUIRED, versions.get))
     assert [(each.part, each.state, each.cure) for each in found] == expected
+
+
+def test_an_installation_with_one_extra_fits_on_a_screen_and_has_a_purpose_for_each_of_the_others() -> None:
+    extras = ALL_REQUIRED["optional-dependencies"]
+    required = [
+        *ALL_REQUIRED["dependencies"],
+        *(f"{text}; extra == '{name}'" for name in extras for text in extras[name]),
+    ]
+    there = ("pydantic", "griffelib", "aiohttp", "typer", "rich", "prompt_toolkit")
+    packages = list(examine_packages(required, dict.fromkeys(there, "99").get))
+    assert [each.part for each in packages] == ["packages", "extras", "missing"]
+    assert "meaning (finding tools by meaning)" in packages[2].words
+    assert "of a plugin" not in packages[2].words
+    others = [
+        Finding(part, "fault", f"{part} does not work", f"mend {part}")
+        for part in ("toolspeak", "settings", "model", "sandbox", "store", "browser", "terminal")
+    ]
+    console = SafeConsole(width=80, record=True, file=io.StringIO())
+    console.print(DoctorReport([*packages, *others]).render_table())
+    assert len(console.export_text().splitlines()) <= SCREEN_LINES
 
 
 def test_a_terminal_shows_each_cure_below_what_it_cures() -> None:

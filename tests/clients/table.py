@@ -11,43 +11,47 @@ COLUMNS = ("plain", "streamed", "schema", "tools + schema", "cut stream")
 
 HEAD = """# Clients
 
-We ran every client below through the gateway: as installed from npm or PyPI, unchanged, in a home of its own without
-a key. Behind the gateway is a server that knows no tools and no response formats: a request with
-either is refused. It writes Python or TypeScript as text.
+We ran every client below through the gateway: unchanged, as installed from npm or PyPI, in a home folder of its own
+without a key. The server behind the gateway supports no tools and no response formats, and refuses requests with
+either. It writes Python or TypeScript as text.
 
 | column | what the client does |
 |---|---|
-| plain, streamed | It offers two tools, gets three calls at once beside a text, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
-| schema | It asks for an answer in a JSON schema, plain and streamed. The model writes prose first, and is asked again. |
+| plain, streamed | It offers two tools, gets a text and three calls at once, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
+| schema | It requests an answer that fits a JSON schema, plain and streamed. The model writes prose first, and the gateway asks it again. |
 | tools + schema | Both in one request: a call, its result, and the answer in the schema, plain and streamed. |
-| cut stream | The server dies in the middle of a stream. The client must report that, and not take a part for the whole. |
+| cut stream | The server dies in the middle of a stream. The client must report that or ask again, and not treat the partial answer as complete. |
 
-`ok`: the conversation went as it should, and so did all that the client told of it. `–`: the client has no such thing, as
-the note says.
+`ok`: the conversation went as it should, and the client reported all of it correctly. `–`: the client doesn't support
+this, or we didn't try it; the note says which.
 
 """
 TAIL = """
 `make test-clients` runs all of it; `make test-clients TABLE=docs/clients.md` writes this page. The versions are those in
-`tests/clients/package.json`, `tests/clients/requirements.txt` and `tests/clients/frameworks.txt`. How to set up each coding agent is in
-[Coding agents on your own model](guides/coding-agents.md).
+`tests/clients/package.json`, `tests/clients/requirements.txt` and `tests/clients/frameworks.txt`.
+[Coding agents on your own model](guides/coding-agents.md) explains how to set up each agent.
 """
 
 NOTES = {
-    "AI SDK `anthropic`, Messages": "Asked for by a model name that it knows.",
+    "AI SDK `anthropic`, Messages": "With a model name that it knows.",
     "AI SDK `openai-compatible`, Chat": "With `supportsStructuredOutputs: true`.",
-    "AI SDK `openai`, Responses": "As it comes: it refers to stored items.",
+    "AI SDK `openai`, Responses": "Unchanged settings: it refers to stored items.",
     "Claude Code, Messages": "Always streams, and has tools with every request.",
     "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    **{
+        f"Kimi Code, {api}": "Always streams, and has tools with every request. Needs Node 22.19."
+        for api in ("Chat", "Gemini", "Messages", "Responses")
+    },
     "Gemini CLI, Gemini": "Always streams, and has tools with every request.",
-    "instructor, Chat, JSON schema mode": "Takes objects, and no tools.",
-    "instructor, Chat, tools mode": "Takes objects, by a forced call, and no tools.",
-    "litellm, Messages": "Asked for by a model name that it knows.",
-    "litellm, Responses": "By a model name that it knows. For others it invents the stream, with all arguments twice.",
-    "opencode, Chat": "Always streams, and asks for no schema.",
+    "instructor, Chat, JSON schema mode": "Returns objects; has no tools.",
+    "instructor, Chat, tools mode": "Returns objects, with a forced call; has no tools.",
+    "litellm, Messages": "With a model name that it knows.",
+    "litellm, Responses": "With a model name that it knows. For others it makes up the stream, with all arguments twice.",
+    "opencode, Chat": "Always streams, and requests no schema.",
 }
 
 
-FRAMEWORK_NOTE = "As it comes, with a second question."
+FRAMEWORK_NOTE = "Unchanged settings, with a second question."
 NOTES |= {
     f"{name}, {api}": FRAMEWORK_NOTE
     for name, api in (

@@ -1,13 +1,16 @@
 """Coding agents, unmodified, on a model that knows no tools: each writes a file, edits it and runs it."""
 
+import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from .installed import needs_node
 from .text_server import TextServer, serve, write_call, write_calls
-from .transcripts import Folders, run_claude_code, run_codex, run_gemini_cli, run_opencode
+from .transcripts import Folders, run_claude_code, run_codex, run_gemini_cli, run_kimi, run_opencode
 
 pytestmark = [pytest.mark.timeout(480), *needs_node]
 
@@ -148,3 +151,77 @@ def test_gemini_cli(tmp_path: Path, dialect: str, cell: Callable[..., None]):
         ("tool", "run_shell_command", OUTPUT),
         ("text", "All done."),
     ]
+
+
+KIMI = "npm:@moonshot-ai/kimi-code"
+KIMI_APIS = {"google-genai": "Gemini", "openai": "Chat", "openai_responses": "Responses", "anthropic": "Messages"}
+
+
+@pytest.mark.parametrize("kind", KIMI_APIS)
+@dialects
+def test_kimi_code(tmp_path: Path, dialect: str, kind: str, cell: Callable[..., None]):
+    cell("Kimi Code", KIMI, KIMI_APIS[kind], "streamed")
+    folders = Folders(tmp_path)
+    path = str(folders.work / "hello.py")
+    turns = [
+        write_turn(dialect, "Write", path=path, content=FIRST),
+        write_turn(dialect, "Edit", path=path, old_string=OLD, new_string=NEW),
+        write_turn(dialect, "Bash", command="python3 hello.py", description="Run it"),
+    ]
+    server = TextServer([*turns, "All done."], tool="old_string")
+    with serve(server, dialect) as url:
+        steps = run_kimi(folders, url, kind)
+    check_file(folders, server)
+    assert steps == [
+        ("text", "Now Write."),
+        ("tool", "Write", f"Wrote {len(FIRST)} bytes to {path}"),
+        ("text", "Now Edit."),
+        ("tool", "Edit", f"Replaced 1 occurrence in {path}"),
+        ("text", "Now Bash."),
+        ("tool", "Bash", f"{OUTPUT}\n"),
+        ("text", "All done."),
+    ]
+
+
+CUT = "The weather in Paris is about to be told when the server dies, which nobody has expected."
+WORDS = "ended the connection in the middle of an answer"
+
+
+class Agent(NamedTuple):
+    """An agent whose first stream is cut: a row of the table, a word in its requests, and what it prints of the cut."""
+
+    name: str
+    package: str
+    api: str
+    run: Callable[[Folders, str], list[tuple[str, ...]]]
+    word: str
+    prints: str = ""
+
+
+CODEX_PRINTS = f"Reconnecting... 1/5 (stream disconnected before completion: text at URL {WORDS}"
+KIMI_PRINTS = {"google-genai": "Incomplete JSON segment at the end"}
+AGENTS = [
+    Agent("Codex", "npm:@openai/codex", "Responses", run_codex, "exec_command", CODEX_PRINTS),
+    Agent("Claude Code", "npm:@anthropic-ai/claude-code", "Messages", run_claude_code, "file_path"),
+    Agent("Gemini CLI", "npm:@google/gemini-cli", "Gemini", run_gemini_cli, "write_file"),
+    Agent("opencode", "npm:opencode-ai", "Chat", run_opencode, "filePath"),
+    *(
+        Agent("Kimi Code", KIMI, api, partial(run_kimi, kind=kind), "old_string", KIMI_PRINTS.get(kind, WORDS))
+        for kind, api in KIMI_APIS.items()
+    ),
+]
+
+
+@pytest.mark.parametrize("agent", [pytest.param(each, id=f"{each.name}, {each.api}") for each in AGENTS])
+def test_a_stream_that_is_cut_is_asked_for_again(tmp_path: Path, agent: Agent, cell: Callable[..., None]):
+    """Agents do not end with an error. They ask once more, and some print why."""
+    cell(agent.name, agent.package, agent.api, "cut stream")
+    folders = Folders(tmp_path)
+    server = TextServer([CUT] * 9, tool=agent.word, cuts=1)
+    with serve(server, "python") as url:
+        steps = agent.run(folders, url)
+    assert steps[-1][0] == "text"
+    assert steps[-1][1].endswith(CUT)
+    assert len(server.shown) == 2
+    printed = re.sub(r"http://127.0.0.1:\d+/v1", "URL", folders.done.stdout + folders.done.stderr)
+    assert agent.prints in printed, printed

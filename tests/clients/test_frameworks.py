@@ -106,7 +106,7 @@ def test_a_conversation(framework: Framework, mode: str, tmp_path: Path, cell: C
 @pytest.mark.parametrize(("framework", "mode"), cases("cut"))
 def test_a_stream_that_is_cut_is_reported(framework: Framework, mode: str, tmp_path: Path, cell: Callable[..., None]):
     cell(framework.name, framework.package, framework.api, "cut stream")
-    with serve(TextServer([CUT], cuts=True), "python") as url:
+    with serve(TextServer([CUT] * 99, cuts=99), "python") as url:
         done = run(framework, url, "cut", "streamed", tmp_path)
     assert done.returncode != 0, done.stdout
     assert re.search("ended the connection in the middle of an answer|Failed to parse stream", done.stderr), done.stderr

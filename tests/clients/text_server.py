@@ -24,6 +24,7 @@ Line: TypeAlias = str | Callable[[str], str]
 """What the model writes, or a function that writes it from all that the model was shown."""
 
 CHUNK_CHARS = 7
+OTHER_TEXT = "A title"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
@@ -34,18 +35,18 @@ class TextServer:
         shown: The text of each request that the script answered.
     """
 
-    def __init__(self, script: Sequence[Line], *, tool: str = "", cuts: bool = False) -> None:
+    def __init__(self, script: Sequence[Line], *, tool: str = "", cuts: int = 0) -> None:
         """Prepare the server.
 
         Args:
             script: The lines, one for each turn.
             tool: The name of a tool. A request that does not show it (the title of a conversation, for one) is no part
                 of the conversation, and gets a short text.
-            cuts: Whether each stream ends in the middle of its text, as if the server had died.
+            cuts: How many streams of the conversation end in the middle of their texts, as if the server had died.
         """
         self._script = script
         self._tool = tool
-        self._cuts = cuts
+        self._cuts_left = cuts
         self.shown: list[str] = []
 
     def app(self) -> Starlette:
@@ -54,7 +55,7 @@ class TextServer:
     def _write(self, messages: list[dict[str, Any]]) -> str:
         shown = "\n".join(message["content"] for message in messages)
         if self._tool not in shown:
-            return "A title"
+            return OTHER_TEXT
         self.shown.append(shown)
         line = self._script[sum(message["role"] == "assistant" for message in messages)]
         return line if isinstance(line, str) else line(shown)
@@ -67,7 +68,8 @@ class TextServer:
         text = self._write(body["messages"])
         if body.get("stream"):
             stream = _stream(text)
-            if self._cuts:
+            if self._cuts_left and text != OTHER_TEXT:
+                self._cuts_left -= 1
                 stream = islice(stream, len(text) // CHUNK_CHARS // 2)
             return StreamingResponse(stream, media_type="text/event-stream")
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}

@@ -6,6 +6,7 @@ Each agent gets a home and a folder to work in. It writes, edits and runs a file
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 from .installed import find_program, run_program
@@ -26,8 +27,29 @@ wire_api = "responses"
 """
 
 
+KIMI_SETTINGS = """
+default_model = "small"
+
+[providers.toolspeak]
+type = "{kind}"
+base_url = "{url}"
+api_key = "none"
+
+[models.small]
+provider = "toolspeak"
+model = "small"
+max_context_size = 131072
+"""
+
+
 class Folders:
-    """The home of an agent, and the folder in which it works."""
+    """The home of an agent, and the folder in which it works.
+
+    Attributes:
+        done: How the agent ended, and all that it printed.
+    """
+
+    done: CompletedProcess[str]
 
     def __init__(self, parent: Path) -> None:
         self.home, self.work = parent / "home", parent / "work"
@@ -36,9 +58,9 @@ class Folders:
 
     def run(self, command: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
         """Run an agent, and return the lines of JSON that it printed."""
-        done = run_program(command, self.home, self.work, environment, SECONDS)
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        self.done = run_program(command, self.home, self.work, environment, SECONDS)
+        assert self.done.returncode == 0, f"{self.done.stdout}\n{self.done.stderr}"
+        return [json.loads(line) for line in self.done.stdout.splitlines() if line.startswith("{")]
 
 
 def run_codex(folders: Folders, url: str, model: str = "small") -> list[tuple[str, ...]]:
@@ -54,7 +76,7 @@ def run_codex(folders: Folders, url: str, model: str = "small") -> list[tuple[st
             steps.append(("file", *(f"{change['kind']} {Path(change['path']).name}" for change in item["changes"])))
         elif item["type"] == "command_execution":
             steps.append(("command", item["aggregated_output"], str(item["exit_code"])))
-        else:  # Codex warns where it does not know the model
+        else:  # Codex warns if it does not know the model
             assert item["type"] == "error", item
             assert "metadata" in item["message"], item
     return steps
@@ -110,6 +132,24 @@ def run_gemini_cli(folders: Folders, url: str, task: str = TASK) -> list[tuple[s
         elif line["type"] == "message" and line["role"] == "assistant":
             text = steps.pop()[1] if steps and steps[-1][0] == "text" else ""  # a text is printed in pieces
             steps.append(("text", text + line["content"]))
+    return steps
+
+
+def run_kimi(folders: Folders, url: str, kind: str = "google-genai") -> list[tuple[str, ...]]:
+    """Return the steps of Kimi Code: texts, and tool calls with their output. `kind` says which API it uses."""
+    base = f"{url}/v1" if kind.startswith("openai") else url
+    (folders.home / ".kimi-code").mkdir()
+    (folders.home / ".kimi-code" / "config.toml").write_text(KIMI_SETTINGS.format(kind=kind, url=base))
+    # It needs a newer Node than the other agents.
+    command = [find_program("node"), find_program("kimi"), "-p", TASK, "--output-format", "stream-json"]
+    steps: list[tuple[str, ...]] = []
+    names: dict[str, str] = {}
+    for line in folders.run(command, {}):
+        if line["role"] == "assistant":
+            steps += [("text", line["content"])] if line.get("content") else []
+            names |= {call["id"]: call["function"]["name"] for call in line.get("tool_calls", ())}
+        elif line["role"] == "tool":
+            steps.append(("tool", names[line["tool_call_id"]], line["content"]))
     return steps
 
 

@@ -62,6 +62,18 @@ def test_an_excerpt_marks_what_was_found(index: RunIndex) -> None:
     assert [each.excerpt for each in index.search("invoice", 0)] == [""]
 
 
+def test_excerpts_are_given_for_the_runs_that_are_listed_first(index: RunIndex) -> None:
+    """Runs are indexed the newest first, and later ones after them: the order of the index says nothing."""
+    index.store(RunText(name, "1", "{}", "the same words") for name in ("newest", "older", "oldest", "gone"))
+    found = index.search("words", 2, order=("newest", "older", "oldest"))
+    assert [(each.run_id, bool(each.excerpt)) for each in found] == [
+        ("newest", True),
+        ("older", True),
+        ("oldest", False),
+        ("gone", False),
+    ]
+
+
 @pytest.mark.parametrize("words", ["", "   ", '"', "*", "( ) ^ :", "\x00", "\ud800"])
 def test_what_is_no_word_finds_nothing(index: RunIndex, words: str) -> None:
     assert index.search(words, 10) == []

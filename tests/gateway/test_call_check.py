@@ -10,7 +10,10 @@ from jsonschema import Draft202012Validator
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import app
+from toolspeak.gateway.gate import CallCheck
 from toolspeak.testing import ScriptedModel, calls
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.spec import ToolSpec
 
 from .hosting import Reply, ask, serve_model
 
@@ -93,6 +96,48 @@ def test_what_a_strict_call_leaves_out_is_null_where_it_may_be(dialect: str, str
     short = {key: value for key, value in GOOD.items() if key != "note"}
     model = ScriptedModel([calls(("book", short))], chunk=5)
     assert list_calls(send(model, dialect, strict=True, stream=streamed)) == [{**GOOD, "note": None}]
+
+
+NOTE = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+ROOM = {"type": "object", "properties": {"beds": {"type": "integer"}, "note": NOTE}, "required": ["beds", "note"]}
+NESTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "rooms": {"type": "array", "items": {"$ref": "#/$defs/room"}},
+        "best": {"anyOf": [{"$ref": "#/$defs/room"}, {"type": "null"}]},
+        "either": {"anyOf": [{"$ref": "#/$defs/room"}, {"type": "object"}]},
+        "guest": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    },
+    "required": ["rooms", "best"],
+    "$defs": {"room": ROOM},
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"rooms": []}, {"rooms": [], "best": None}),
+        ({"rooms": [{"beds": 1}], "best": {"beds": 2}}, {"rooms": [{"beds": 1, "note": None}], "best": {"beds": 2, "note": None}}),
+        ({"rooms": [{"beds": 1, "note": "x"}], "best": None}, {"rooms": [{"beds": 1, "note": "x"}], "best": None}),
+        ({"rooms": [], "either": {"beds": 1}}, {"rooms": [], "either": {"beds": 1}, "best": None}),
+    ],
+    ids=["at the top", "in a list and behind a choice", "nothing is missing", "which is meant is not known"],
+)  # fmt: skip
+def test_what_is_left_out_in_inner_objects_is_null_too(given: dict[str, Any], sent: dict[str, Any]):
+    tool = ToolSpec(name="book", description="", parameters=NESTED)
+    check = CallCheck([tool], ["book"], checks_all=False)
+    before = json.dumps(given)
+    completed = check.complete(ToolCall(id="c", name="book", arguments=given))
+    assert completed.arguments == sent
+    assert json.dumps(given) == before
+
+
+def test_what_may_not_be_null_stays_missing():
+    tool = ToolSpec(name="book", description="", parameters=NESTED)
+    check = CallCheck([tool], ["book"], checks_all=False)
+    call = ToolCall(id="c", name="book", arguments={"rooms": [], "best": None, "guest": {}})
+    assert check.complete(call) is call
+    assert "guest.name: missing" in check.find_fault(call, is_first=True)
 
 
 @spoken

@@ -441,6 +441,34 @@ def test_several_answers_are_asked_for_one_by_one(streamed: bool):
     assert whole.usage.completion_tokens > 3
 
 
+@pytest.mark.parametrize("form", ["generateContent", "streamGenerateContent?alt=sse", "streamGenerateContent"])
+def test_several_answers_by_gemini_s_api(form: str):
+    function = {"name": "get_weather", "parametersJsonSchema": WEATHER.parameters}
+    model = Various(says("One."), calls(("get_weather", {"city": "Oslo"})), says("Three."))
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "tools": [{"functionDeclarations": [function]}],
+        "generationConfig": {"candidateCount": 3, "seed": 7},
+    }
+    reply = ask(app([serve_model(model, TYPESCRIPT)]), body, path=f"/v1beta/models/m:{form}")
+    assert reply.status == 200, reply.body
+    answers = reply.chunks if form.endswith("sse") else [reply.json] if form == "generateContent" else reply.json
+    parts: dict[int, list[Any]] = {}
+    reasons: dict[int, str] = {}
+    for candidate in (each for answer in answers for each in answer["candidates"]):
+        parts.setdefault(candidate["index"], []).extend(candidate["content"]["parts"])
+        if "finishReason" in candidate:
+            reasons[candidate["index"]] = candidate["finishReason"]
+    assert "".join(part["text"] for part in parts[0]) == "One."
+    assert [part["functionCall"]["args"] for part in parts[1]] == [{"city": "Oslo"}]
+    assert "".join(part["text"] for part in parts[2]) == "Three."
+    assert reasons == {0: "STOP", 1: "STOP", 2: "STOP"}
+    assert [request.sampling.seed for request in model.requests] == [7, 8, 9]
+    assert [answer["usageMetadata"]["candidatesTokenCount"] > 3 for answer in answers if "usageMetadata" in answer] == [
+        True
+    ]
+
+
 # Tools that are not allowed
 
 PAINT = ToolSpec(name="paint", description="Paint.", parameters={"properties": {"what": {"type": "string"}}})

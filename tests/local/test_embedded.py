@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import environment, terminal
 
-from toolspeak import Agent
+from toolspeak import Agent, tool
 from toolspeak.builtin.python import run_python
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings import cache_folder
+from toolspeak.testing import ScriptedModel, calls
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -64,6 +65,31 @@ def test_the_chatbot_converts_times_and_money():
     chat = Agent("local", tools=[module.convert_time, module.convert_currency]).chat()
     assert [made.output for made in chat.run(module.QUESTIONS[0]).calls] == ["15:00"]
     assert [made.output for made in chat.run(module.QUESTIONS[1]).calls] == [25.0]
+
+
+@pytest.mark.long
+def test_a_larger_model_is_asked_where_the_embedded_one_repeats_itself():
+    @tool(effect="read")
+    def order_status(order: int) -> str:
+        "Look up the status of an order."
+        return "unknown, look it up again"
+
+    @tool(effect="read")
+    def search_archive(words: str) -> str:
+        "Search the archive of old orders."
+        return "order 7: delivered on 3 May"
+
+    larger = ScriptedModel([calls(("search_archive", {"words": "7"}))] * 6, name="larger")
+    agent = Agent(["local", larger], tools=[order_status, search_archive], escalate="loop,malformed,missing")
+    outcome = agent.run("Look up order 7 until its status is known. What is it?")
+    assert [fact.summary for fact in outcome.guidance] == [
+        "the model repeated order_status and was told so",
+        "the model repeated order_status and larger is asked for the next message",
+    ]
+    assert "3 May" in outcome.text
+    assert outcome.stop_reason == "answered"
+    assert outcome.models["larger"].messages == 1
+    assert outcome.models["local"].usage.output_tokens > 0
 
 
 def test_a_typed_answer():

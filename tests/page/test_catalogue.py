@@ -111,6 +111,35 @@ def test_the_list_has_the_figures_of_each_run(tmp_path: Path) -> None:
     assert once["seconds"] == pytest.approx((len(make_facts(ONCE, "Pay."))) / 10 - 0.1)
 
 
+def test_calls_that_took_effect_twice_are_named(tmp_path: Path) -> None:
+    """Calls of a tool that only reads may be repeated, and so may those with other arguments."""
+
+    @tool(effect="read")
+    def look_up(invoice: str) -> str:
+        """Look up an invoice."""
+        return "open"
+
+    look, first, second = (
+        calls(("look_up", {"invoice": "INV-7"})),
+        calls(("pay", {"invoice": "INV-7"})),
+        calls(("pay", {"invoice": f"INV-7{'0' * 300}"})),
+    )
+    model = ScriptedModel([look, first, look, second, first, first, says("Paid.")], dialect="native")
+    agent = Agent(model, tools=[pay, look_up])
+    write_facts(tmp_path / "run.jsonl", agent.run("Pay.", limits=Limits(repeats=None)).facts)
+    write_runs(tmp_path)
+    with hosted_page(RecordFiles(tmp_path)) as page:
+        run = list_measured(page)["run.jsonl"]
+        outline = fetch(page, f"/api/runs/files/{run['id']}")
+        again = [row for row in outline["rows"] if "repeat_of" in row]
+        details = fetch(page, f"/api/runs/files/{run['id']}/rows/{again[0]['i']}")
+    assert (run["repeats"], run["repeated"]) == (2, [["pay", 'invoice="INV-7"', 3]])
+    assert outline["summary"]["repeats"] == 2
+    assert [row["faults"] for row in again] == [["repeat"], ["repeat"]]
+    remarks = [section["text"] for section in details["sections"] if section["type"] == "remark"]
+    assert remarks[-1:] == ["Repeated: the same call with the same arguments already took effect in turn 2."]
+
+
 def test_only_what_has_changed_is_sent_again(tmp_path: Path) -> None:
     write_runs(tmp_path)
     with hosted_page(RecordFiles(tmp_path)) as page:

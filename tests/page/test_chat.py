@@ -179,10 +179,30 @@ def test_a_chat_goes_on_with_another_model_other_tools_and_a_file(lab: ChatLab, 
     expect(page.locator(".run-facts")).to_contain_text("json")
     page.reload()
     expect(page.locator("article.chat-user")).to_have_count(3)
-    page.get_by_role("link", name="See how the last answer came about").click()
-    expect(page.locator(".origin")).to_contain_text("Goes on the conversation of Read this.")
+    page.get_by_role("link", name="Show the run").click()
+    expect(page.locator(".origin")).to_contain_text("Continues Read this.")
     assert all(url.startswith(lab.page.url) for url in tab.requests)
     assert lab.page.policy_reports == []
+
+
+@pytest.mark.browser
+def test_a_chat_is_listed_once_though_the_log_and_the_playground_have_it(lab: ChatLab, tab: BrowserTab) -> None:
+    page = open_page(tab, lab.page, "chat")
+    say(page, "How is Paris?")
+    expect(page.locator(".chat .markdown strong")).to_have_text("clear")
+    page.get_by_label("Model", exact=True).select_option("slow")
+    say(page, "Tell me a story.")
+    expect(page.locator(".chat .draft")).to_have_text("Once upon")
+    page.get_by_role("link", name="All runs").locator("visible=true").click()
+    expect(page.locator(".sums")).to_contain_text("2 runs")
+    expect(page.locator(".run-title")).to_have_text(["Tell me a story.", "How is Paris?"])
+    page.get_by_role("button", name="Tell me a story.").click()
+    page.get_by_role("button", name="Cancel the run").click()  # only the playground can do it
+    expect(page.locator(".state")).to_have_text("Cancelled")
+    page.get_by_role("link", name="All runs").locator("visible=true").click()
+    page.get_by_role("button", name="Group by conversation").click()
+    expect(page.locator(".group-title")).to_have_text("How is Paris?")  # and only the log knows that
+    expect(page.locator(".sums")).to_contain_text("2 runs")
 
 
 @pytest.mark.browser

@@ -102,7 +102,7 @@ def test_a_call_that_waits_says_what_for() -> None:
     document.add(WaitOver(call_id="a", number=1, signal="paid", came=True), 2.0)
     assert (document.fold.rows[2].fields["stage"], document.fold.summary["status"]) == ("ready", "running")
     texts = [section.text for section in list_sections(document, 2)]
-    assert texts[-2:] == ["It waits for paid, at most 60 s.", "It goes on: paid came."]
+    assert texts[-2:] == ["It waits for paid, at most 60 s.", "Resumed: paid came."]
 
 
 def test_whoever_connects_again_gets_only_the_rows_that_have_changed() -> None:

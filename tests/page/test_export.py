@@ -120,7 +120,7 @@ def test_a_file_holds_the_whole_run_as_text(tmp_path: Path) -> None:
         "How is the weather in Paris?",
         "paris = get_weather(city='Paris', days='2')",
         "there is no station in Atlantis",
-        "Changed to fit the schema",
+        "How arguments were coerced",
         "def get_weather(*, city: str, days: int = 1):",
         "Answered",
     ):
@@ -279,7 +279,7 @@ def test_scripts_add_a_filter_and_links_to_facts(chromium: Browser, tmp_path: Pa
     page = context.new_page()
     page.goto(f"{file.as_uri()}#fact-2")
     assert page.locator("#fact-2 .details").first.is_visible()
-    page.get_by_role("button", name="Unfold all").click()
+    page.get_by_role("button", name="Expand all").click()
     assert page.locator("#rows details:not([open])").count() == 0
     page.get_by_role("searchbox").fill("atlantis")
     assert page.locator(".node-turn:visible").count() == 2

@@ -17,14 +17,14 @@ from toolspeak.page.record_files import RecordFiles
 from toolspeak.page.sources import DurableStore, LoggedRuns
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import calls, says
-from toolspeak.values.events import RunStarted
+from toolspeak.values.events import CallReady, RunStarted
 from toolspeak.values.messages import user
 
 from .conftest import BrowserTab
 from .hostile import HOSTILE
 from .hosting import HostedPage, hosted_page
 from .recorded import record_run, write_facts
-from .test_catalogue import ONCE, make_facts, refund, write_runs
+from .test_catalogue import ONCE, TWICE, make_facts, refund, write_runs
 from .test_viewer import AXE, COUNT_NODES
 
 pytestmark = pytest.mark.browser
@@ -43,7 +43,7 @@ def open_home(page: Page, hosted: HostedPage) -> None:
     hosted.give_cookie(page.context)
     page.goto(hosted.url)
     expect(page.locator(".run-open").first).to_be_visible()
-    expect(page.locator(".sums")).not_to_contain_text("being read")
+    expect(page.locator(".sums")).not_to_contain_text("still loading")
 
 
 def titles(page: Page) -> list[str]:
@@ -53,14 +53,14 @@ def titles(page: Page) -> list[str]:
 
 def line_of(page: Page, title: str) -> str:
     line = page.locator(".run-line", has=page.get_by_role("button", name=title))
-    return " ".join(line.locator(".cell").all_inner_texts())
+    return " ".join(" ".join(line.locator(".cell").all_inner_texts()).split())
 
 
 def test_home_is_a_table_of_runs_with_their_figures_and_sums(home: Page, tab: BrowserTab) -> None:
     expect(home.locator("h1")).to_have_text("Runs")
     expect(home.locator(".run-list")).not_to_be_visible()
     line = line_of(home, "Pay the invoice of Globex.")
-    for words in ("Answered", "same call twice", "3", "100 / 30", "$0.00013", "small-model", "native"):
+    for words in ("Answered", "pay twice", "3", "100 / 30", "$0.00013", "small-model", "native"):
         assert words in line, words
     assert "2 errors" in line_of(home, "How is the weather in Atlantis?")
     expect(home.locator(".sums")).to_contain_text("3 runs  ·  8 turns")
@@ -96,19 +96,45 @@ def test_filters_count_what_they_show_and_are_summed(home: Page) -> None:
     expect(home.locator(".run-title")).to_have_text(["Pay the invoice of Globex."])
 
 
+def test_a_call_that_took_effect_twice_is_named_found_and_marked(tab: BrowserTab, tmp_path: Path) -> None:
+    """One of two runs paid twice; the other one only looked twice, with a tool that does not say that it only reads."""
+    write_runs(tmp_path)
+    look = calls(("get_weather", {"city": "Oslo"}))
+    write_facts(tmp_path / "looked.jsonl", make_facts([look, look, ONCE[0], says("Paid.")], "Pay if it rains."))
+    with hosted_page(RecordFiles(tmp_path)) as hosted:
+        page = tab.page
+        open_home(page, hosted)
+        page.get_by_role("button", name="Same call twice 2").click()
+        expect(page.locator(".run-title")).to_have_count(2)
+        assert sorted(page.locator(".repeated").all_text_contents()) == ["get_weather twice", "pay twice"]
+        page.get_by_label("Tool", exact=True).select_option("pay")
+        expect(page.locator(".run-title")).to_have_text(["Pay the invoice of Globex."])
+        page.get_by_role("button", name="Pay the invoice of Globex.").click()
+        expect(page.locator(".fault-count")).to_have_text("1 repeated call")
+        expect(page.locator(".lane-fault")).to_have_count(0)  # it did not fail
+        expect(page.locator(".row-end")).to_be_visible()
+        page.get_by_role("button", name="Repeats only").click()
+        expect(page.locator(".row-call")).to_have_count(1)
+        page.keyboard.press("e")
+        expect(page.locator(".pane")).to_contain_text("already took effect in turn 1")
+        expect(page.locator(".row-call .badge")).to_have_text("same call again")
+        page.get_by_role("link", name="All runs").locator("visible=true").click()
+        expect(page.locator(".run-title")).to_have_text(["Pay the invoice of Globex."])  # the filter is still there
+
+
 def test_a_filter_without_matches_says_so(home: Page) -> None:
     home.get_by_label("Search all runs").fill("nobody said this")
-    expect(home.locator(".no-runs")).to_contain_text("No run has “nobody said this” in it.")
+    expect(home.locator(".no-runs")).to_contain_text("No runs match “nobody said this”.")
     expect(home.locator(".sums")).to_have_text("0 runs")
     home.get_by_role("button", name="Show all runs").click()
     expect(home.locator(".run-open")).to_have_count(3)
     home.get_by_label("Tool", exact=True).select_option("pay")
     home.get_by_label("Search all runs").fill("atlantis")
-    expect(home.locator(".no-runs")).to_contain_text("No run with “atlantis” in it matches the filter.")
+    expect(home.locator(".no-runs")).to_contain_text("No runs match “atlantis” and these filters.")
     home.get_by_role("button", name="Show all runs").click()
     home.get_by_role("button", name="Pay the invoice of Acme.").click()
     home.get_by_label("Filter runs").fill("nobody")
-    expect(home.locator(".side .none")).to_have_text("No run matches.")
+    expect(home.locator(".side .none")).to_have_text("No runs match.")
 
 
 def test_words_are_searched_in_all_that_was_said(home: Page) -> None:
@@ -211,7 +237,7 @@ def test_two_runs_are_compared_with_the_keyboard_alone(home: Page) -> None:
     home.keyboard.press("j")  # from a heading to the first run
     for key in ("j", "x", "j", "x"):
         home.keyboard.press(key)
-    expect(home.locator(".set-count")).to_have_text("2 runs are chosen")
+    expect(home.locator(".set-count")).to_have_text("2 runs selected")
     home.keyboard.press("d")
     expect(home.locator("h1")).to_have_text("Differences")
     expect(home.locator(".figures-table")).to_contain_text("Pay the invoice of Acme.")
@@ -220,14 +246,14 @@ def test_two_runs_are_compared_with_the_keyboard_alone(home: Page) -> None:
     expect(home.locator(".step-message ins")).to_have_text("Globex")
     expect(home.locator(".step-second", has_text="pay")).to_contain_text("only in B")
     expect(home.locator(".step-end")).not_to_be_visible()
-    home.get_by_role("button", name="Show what is the same").click()
+    home.get_by_role("button", name="Show unchanged steps").click()
     expect(home.locator(".step-end")).to_be_visible()
     home.locator(".step-second.step-call").get_by_role("link", name="in B").click()
     expect(home.locator(".is-active .row")).to_contain_text("INV-7")
 
 
 def test_chosen_runs_are_saved_as_a_suite_and_as_a_test(home: Page, tmp_path: Path) -> None:
-    home.get_by_label("Choose all that are shown").check()
+    home.get_by_label("Select all shown").check()
     expect(home.get_by_role("button", name="Compare")).to_be_disabled()
     home.get_by_role("button", name="Save as suite…").click()
     with home.expect_download() as download:
@@ -242,7 +268,7 @@ def test_chosen_runs_are_saved_as_a_suite_and_as_a_test(home: Page, tmp_path: Pa
         home.get_by_role("button", name="Save 3 runs").click()
     assert download.value.suggested_filename == "saved_runs.zip"
     home.get_by_role("button", name="Close").click()
-    home.get_by_role("button", name="Choose none").click()
+    home.get_by_role("button", name="Clear selection").click()
     expect(home.locator(".set-actions")).not_to_be_visible()
 
 
@@ -273,8 +299,8 @@ def test_hostile_texts_in_every_field_of_the_list_are_drawn_as_text(tab: Browser
             assert text in shown
         page.get_by_label("Search all runs").fill("pwned")
         expect(page.locator("mark").first).to_be_visible()
-        page.get_by_label("Choose all that are shown").check()
-        page.get_by_role("button", name="Choose none").click()
+        page.get_by_label("Select all shown").check()
+        page.get_by_role("button", name="Clear selection").click()
         boxes = page.locator(".run-line:not(.table-head) input[type=checkbox]")
         boxes.nth(0).check()
         boxes.nth(1).check()
@@ -283,6 +309,34 @@ def test_hostile_texts_in_every_field_of_the_list_are_drawn_as_text(tab: Browser
         assert page.evaluate("window.pwned") is None
         assert page.locator("script, style, iframe, base, form, object, template, math, svg[onload]").count() <= 1
         assert all(url.startswith((hosted.url, "blob:")) for url in tab.requests)
+        assert hosted.policy_reports == []
+
+
+def test_hostile_texts_in_a_repeated_call_are_drawn_as_text(tab: BrowserTab, tmp_path: Path) -> None:
+    write_runs(tmp_path)
+    name, written = HOSTILE[0], f"\u202e{HOSTILE[5]}"
+    facts = [
+        replace(fact, call=replace(fact.call, name=name, arguments={"invoice": written}))
+        if isinstance(fact, CallReady)
+        else fact
+        for fact in make_facts(TWICE, "Pay.")
+    ]
+    write_facts(tmp_path / "hostile.jsonl", facts)
+    page = tab.page
+    with hosted_page(RecordFiles(tmp_path)) as hosted:
+        open_home(page, hosted)
+        badge = page.locator(".repeated", has_text="pwned")
+        expect(badge).to_have_text(f"{name} twice")
+        assert "\u202e" not in (badge.get_attribute("title") or "")
+        page.get_by_role("button", name="Same call twice 2").click()
+        page.get_by_label("Tool", exact=True).select_option(name)
+        page.locator(".run-open").click()
+        expect(page.locator(".row-end")).to_be_visible()
+        page.keyboard.press("e")
+        expect(page.locator(".pane")).to_contain_text("already took effect in turn 1")
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("script, style, iframe, base, form, object, template, math, svg[onload]").count() <= 1
+        assert all(url.startswith(hosted.url) for url in tab.requests)
         assert hosted.policy_reports == []
 
 

@@ -96,7 +96,7 @@ def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> No
         page = tab.page
         hosted.give_cookie(page.context)
         page.goto(f"{hosted.url}/#run=store/{run.id}")
-        page.get_by_label("Why the call is refused").fill("not today")
+        page.get_by_label("Reason for refusing").fill("not today")
         page.get_by_role("button", name="Refuse").click()
         expect(page.locator(".row-end")).to_be_visible()
         expect(page.locator(".row-call")).to_contain_text("not today")
@@ -112,7 +112,7 @@ def test_a_reason_that_is_being_written_is_kept_when_the_row_is_drawn_again(stor
         hosted.give_cookie(page.context)
         with page.expect_request("**/rows/*"):
             page.goto(f"{hosted.url}/#run=store/{run.id}")
-        reason = page.get_by_label("Why the call is refused")
+        reason = page.get_by_label("Reason for refusing")
         reason.fill("not today")
         expect(page.locator(".approval .details")).to_contain_text("Loading…")
         for route in held:

@@ -282,7 +282,7 @@ def test_calls_of_an_answer_are_edited_added_and_removed(lab: Lab) -> None:
     edit = lab.get(f"/api/runs/playground/{first}/rows/{turn['i']}/edit")
     [call] = edit["calls"]
     assert (edit["what"], call["name"], json.loads(call["arguments"])) == ("answer", "get_weather", {"city": "Paris"})
-    assert [words for _, words in edit["points"]] == ["the model is asked", "the model has answered"]
+    assert [words for _, words in edit["points"]] == ["the request to the model", "the model's answer"]
     path = f"/api/runs/playground/{first}/go-on"
     edited = [
         {"name": "get_weather", "arguments": '{"city": "Oslo", "days": 2}'},
@@ -311,7 +311,7 @@ def test_a_run_knows_the_run_that_it_goes_on_from_when_it_is_read_again(lab: Lab
     origin = {"source": "playground", "id": first, "title": "How is Paris?", "is_fork": True}
     assert lab.wait(fork)["origin"] == origin
     note = lab.find_row(fork, "note")
-    assert note["text"] == "From here on the run is its own; what is above was taken over"
+    assert note["text"] == "Forked here; everything above comes from the original run"
     further = lab.post(path, {"prompt": "And now?", "setup": {"model": "caller"}})["id"]
     assert lab.wait(further)["origin"] == {**origin, "is_fork": False}
     assert lab.wait(first)["origin"] is None
@@ -442,8 +442,8 @@ def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab,
         model.gate.set()
         expect(page.locator(".state")).to_have_text("Answered")
         expect(page.locator(".answer .markdown")).to_have_text("Once upon a time there was a tool.")
-        page.get_by_role("button", name="Say something next…").click()
-        page.get_by_label("What you say next").fill("Another one.")
+        page.get_by_role("button", name="Reply…").click()
+        page.get_by_label("Your reply").fill("Another one.")
         page.keyboard.press("Enter")
         expect(page.locator(".chat-message.chat-user").last).to_have_text("Another one.")
         expect(page.locator("article.chat-message")).to_have_count(4)
@@ -476,23 +476,23 @@ def test_how_far_a_call_is_is_seen_while_it_runs(tab: BrowserTab, tmp_path: Path
 def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result(lab: Lab, tab: BrowserTab) -> None:
     weather = lab.get("/api/runs")["sources"][0]["runs"][0]["id"]
     page = open_page(tab, lab.page, f"run=files/{weather}&fact=2")
-    page.locator(".pane").get_by_role("button", name="Go on from here…").click()
-    page.get_by_label("Go on after").select_option("the call begins")
+    page.locator(".pane").get_by_role("button", name="Continue from here…").click()
+    page.get_by_label("Continue after").select_option("the start of the call")
     page.get_by_label("Model", exact=True).select_option("talker")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-turn")).to_have_count(1)
     expect(page.locator(".run-facts")).to_contain_text("talker")
 
     page.goto(f"{lab.page.url}/#run=files/{weather}&fact=2")
-    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
+    page.locator(".pane").get_by_role("button", name="Edit and continue…").click()
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("The result is JSON, and this is not")
     text.fill('{"city": "Paris", "days": [{"high": 100, "sky": "snow"}]}')
     page.get_by_label("Model", exact=True).select_option("caller")
-    page.get_by_role("button", name="Go on", exact=True).click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-call", has_text="convert")).to_contain_text("212")
     expect(page.locator(".row-turn").last).to_contain_text("snow")
@@ -507,7 +507,7 @@ def test_calls_are_edited_in_the_page_and_the_new_run_leads_back(lab: Lab, tab: 
     lab.wait(first)
     turn = lab.find_row(first, "turn", turn=1)
     page = open_page(tab, lab.page, f"run=playground/{first}&fact={turn['facts'][0]}")
-    page.locator(".pane").get_by_role("button", name="Edit and go on…").click()
+    page.locator(".pane").get_by_role("button", name="Edit and continue…").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Arguments, as JSON").fill('{"city": "Oslo"}')
     dialog.get_by_role("button", name="Add a call").click()
@@ -515,7 +515,7 @@ def test_calls_are_edited_in_the_page_and_the_new_run_leads_back(lab: Lab, tab: 
     dialog.get_by_label("Arguments, as JSON").nth(1).fill('{"celsius": 100}')
     dialog.get_by_role("button", name="Add a call").click()
     dialog.get_by_role("button", name="Remove").nth(2).click()
-    dialog.get_by_role("button", name="Go on", exact=True).click()
+    dialog.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".row-end")).to_contain_text("Answered")
     expect(page.locator(".row-call .row-label")).to_have_text(["get_weather", "convert"])
     expect(page.locator(".row-call").first).to_contain_text("Oslo")
@@ -540,7 +540,7 @@ def test_while_the_model_works_the_page_says_so_and_its_clock_goes(tab: BrowserT
         row = page.locator(".row-turn")
         expect(row.locator(".row-text")).to_have_text("The model is working…")
         row.click()
-        expect(page.locator(".pane")).to_contain_text("The model is working; nothing has arrived yet.")
+        expect(page.locator(".pane")).to_contain_text("The model is working. Nothing has arrived yet.")
         clock = page.locator(".run-clock")
         earlier = clock.inner_text()
         expect(clock).not_to_have_text(earlier)
@@ -566,8 +566,8 @@ def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: Brow
         expect(column.locator(".run-facts")).to_contain_text(dialect)
         column.locator(".row-turn").first.click()
         expect(column.locator(".marked").first).to_contain_text(words)
-        column.get_by_role("button", name="Close the details").click()
-    columns.nth(1).get_by_role("link", name="Open alone").click()
+        column.get_by_role("button", name="Close details").click()
+    columns.nth(1).get_by_role("link", name="Open this run").click()
     expect(page.locator(".compare-column")).to_have_count(0)
     expect(page.locator(".run-facts")).to_contain_text("python")
 
@@ -578,8 +578,8 @@ def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserT
     page.get_by_role("button", name="Allow").click()
     expect(page.locator(".state")).to_have_text("Answered")
     page.get_by_role("button", name="Save…").click()
-    page.get_by_label("Fields to leave out").fill("rocket")
-    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("Eval case", "go.jsonl")):
+    page.get_by_label("Fields to remove").fill("rocket")
+    for title, name in (("HTML file", "go.html"), ("Test", "test_go.py"), ("Eval case", "go.jsonl")):
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Save: {title}").click()
         assert download.value.suggested_filename == name
@@ -603,7 +603,7 @@ def test_the_playground_has_no_serious_fault_of_accessibility(lab: Lab, tab: Bro
     expect(page.locator(".compare .state-good")).to_have_count(2)
     page.locator(".compare .row-turn").first.click()
     expect(page.locator(".compare .go-on").first).to_be_visible()
-    page.get_by_role("button", name="Edit and go on…").first.click()
+    page.get_by_role("button", name="Edit and continue…").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
     check_accessibility(page)
 

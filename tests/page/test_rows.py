@@ -39,7 +39,7 @@ def test_a_program_is_one_call_with_its_calls_beneath() -> None:
     assert program["arguments"] == "cities = ['Paris', 'Oslo'] … 7 lines"
     assert {row["parent"] for row in inner} == {program["i"]}
     assert [row.get("faults") for row in inner] == [None, None, ("error",)]
-    assert count_run(facts) == {"turns": 2, "calls": 1, "errors": 1, "repairs": 0, "refusals": 0}
+    assert count_run(facts) == {"turns": 2, "calls": 1, "errors": 1, "repairs": 0, "refusals": 0, "repeats": 0}
 
 
 def test_a_model_whose_name_is_program_keeps_its_turns() -> None:
@@ -79,7 +79,7 @@ def test_errors_repairs_and_refusals_are_counted() -> None:
     rows = [row for row in fold(facts) if row["kind"] == "call"]
     assert [row["stage"] for row in rows] == ["failed", "malformed", "refused"]
     assert [row["faults"] for row in rows] == [("error", "repair"), ("error",), ("refusal",)]
-    assert count_run(facts) == {"turns": 4, "calls": 3, "errors": 2, "repairs": 1, "refusals": 1}
+    assert count_run(facts) == {"turns": 4, "calls": 3, "errors": 2, "repairs": 1, "refusals": 1, "repeats": 0}
 
 
 def test_a_result_that_is_an_image_is_named() -> None:

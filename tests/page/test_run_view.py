@@ -160,7 +160,7 @@ def test_details_are_beside_the_rows_and_follow_the_keyboard(many: HostedPage, t
     box = pane.bounding_box()
     assert box is not None
     assert (box["x"], box["width"]) == (0, 390)
-    page.get_by_role("button", name="Close the details").click()
+    page.get_by_role("button", name="Close details").click()
     expect(pane).to_have_count(0)
 
 
@@ -247,7 +247,7 @@ def test_an_agent_that_is_a_tool_gets_a_task_and_has_its_own_clock(tmp_path: Pat
         page = open_run(tab, hosted)
         expect(page.locator(".row-message .row-label")).to_have_text(["You", "Task"])
         expect(page.locator(".row-end .row-meta")).to_have_text(["0.3 s", "1.3 s"])
-        expect(page.locator(".lane-labels")).to_contain_text("inner agents")
+        expect(page.locator(".lane-labels")).to_contain_text("sub-agents")
 
 
 def test_an_image_is_named_and_drawn(many: HostedPage, tab: BrowserTab) -> None:
@@ -275,7 +275,7 @@ def test_why_a_run_failed_is_said_at_the_top_and_whole(tmp_path: Path, tab: Brow
 def test_a_run_that_is_not_there_has_no_buttons(many: HostedPage, tab: BrowserTab) -> None:
     many.give_cookie(tab.page.context)
     tab.page.goto(f"{many.url}/#run=files/nothing")
-    expect(tab.page.locator("h1")).to_have_text("This run cannot be shown")
+    expect(tab.page.locator("h1")).to_have_text("This run can't be shown")
     expect(tab.page.locator(".remark-bad")).to_contain_text("no such file")
     expect(tab.page.get_by_role("main").get_by_role("button")).to_have_count(0)
     tab.page.get_by_role("main").get_by_role("link", name="All runs").last.click()

@@ -235,7 +235,7 @@ def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -
             assert render_turn(document, 1, "native")["tool_count"] == 2
             with pytest.raises(RunMissing):
                 await source.open("req_none")
-            with pytest.raises(UsageError, match="does not take the key"):
+            with pytest.raises(UsageError, match="rejected the key"):
                 await GatewayExchanges(url, "wrong").list_runs()
             return entry.id
 

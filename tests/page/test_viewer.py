@@ -58,7 +58,7 @@ def test_a_turn_shows_why_a_call_was_one_and_what_the_model_was_shown(weather: P
     weather.locator(".row-turn").first.click()
     expect(weather.locator(".mark-call")).to_have_count(3)
     expect(weather.locator(".note").first).to_contain_text("in a fenced block labelled python")
-    weather.get_by_role("button", name="What it was shown").click()
+    weather.get_by_role("button", name="What the model saw").click()
     expect(weather.locator(".shown-system")).to_contain_text("def get_weather(*, city: str, days: int = 1)")
     weather.get_by_role("button", name="typescript").click()
     expect(weather.locator(".shown-system")).to_contain_text("get_weather({")
@@ -70,7 +70,7 @@ def test_a_turn_shows_why_a_call_was_one_and_what_the_model_was_shown(weather: P
 def test_a_dialect_that_was_chosen_is_kept_when_the_turn_is_folded_and_unfolded(weather: Page) -> None:
     turn = weather.locator(".row-turn").first
     turn.click()
-    weather.get_by_role("button", name="What it was shown").click()
+    weather.get_by_role("button", name="What the model saw").click()
     weather.get_by_role("button", name="typescript").click()
     expect(weather.locator(".shown-system")).to_contain_text("get_weather({")
     turn.click()
@@ -200,7 +200,7 @@ def test_a_run_of_two_thousand_turns_opens_before_it_is_read_to_its_end(
     weather_page.give_cookie(tab.page.context)
     before = open_and_measure(tab.page, weather_page.url)
     seconds = open_and_measure(tab.page, long_page.opening_url)
-    expect(tab.page.locator(".state")).to_have_text("Reading…")
+    expect(tab.page.locator(".state")).to_have_text("Loading…")
     for route in held:
         route.continue_()
     expect(tab.page.locator(".state")).to_have_text("Limit reached")

@@ -279,7 +279,7 @@ def test_schemas_of_openapi():
         ({"contents": [{"parts": [{"inlineData": {"mimeType": "image/png", "data": "!"}}]}]}, "contents[0].parts[0].inlineData.data: not base64"),
         ({"contents": [{"parts": [{"functionResponse": {"name": "f"}}]}]}, "contents[0].parts[0].functionResponse.name: no call of 'f' is open"),
         ({"contents": [{"parts": [{"functionResponse": {"id": "x", "name": "f"}}]}]}, "functionResponse.id: the message before has no call 'x'"),
-        ({**ASKED, "generationConfig": {"candidateCount": 2}}, "generationConfig.candidateCount: only one answer"),
+        ({**ASKED, "generationConfig": {"candidateCount": 5}}, "generationConfig.candidateCount: at most 4 answers"),
         ({**ASKED, "generationConfig": {"temperature": 3}}, "generationConfig.temperature: must be from 0 to 2"),
         ({**ASKED, "generationConfig": {"responseMimeType": "text/x.enum"}}, "generationConfig.responseMimeType: text/x.enum needs a responseSchema with an enum"),
         ({**ASKED, "toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "toolConfig.functionCallingConfig.mode: 'SOME' is none of"),

@@ -107,15 +107,20 @@ class SetComposer:
     def ask_one(self, thing: Told) -> str:
         return self.ask(self.rng.choice(self.view.words.ask), [thing])
 
-    def finish(self, things: Sequence[Told], conclusion: str) -> str:
+    def finish(self, things: Sequence[Told], conclusion: str, fitting: Sequence[Told] | None = None) -> str:
         """Write all things, and what follows."""
         so = self._answers["so"]
         ending = self.begin(conclusion) if so.startswith(".") else conclusion
-        return f"{self.list_all(things)}{so}{ending}."
+        return f"{self.list_all(things, fitting)}{so}{ending}."
 
-    def list_all(self, things: Sequence[Told]) -> str:
-        """Write all things, with a capital where the first name is no name but words."""
+    def list_all(self, things: Sequence[Told], fitting: Sequence[Told] | None = None) -> str:
+        """Write all things, with a capital where the first name is no name but words, each marked if it fits."""
         listed = self.view.list_all(things)
+        if fitting is not None:
+            marks = [self.say("fits" if each in fitting else "fits_not") for each in things]
+            listed = ", ".join(
+                f"{self.view.list_all([each])} ({mark})" for each, mark in zip(things, marks, strict=True)
+            )
         return capitalise(listed) if self.view.subject.is_common else listed
 
     def begin(self, sentence: str) -> str:
@@ -346,9 +351,10 @@ class SetComposer:
         free = [limit, len(things)]
         if not fitting:
             claims = self.view.claims(things, none=True, free=[*free, 0])
-            return self.reply("filter", turns, self.finish(things, self.say(f"none_{name}", v=v)), claims)
+            reply = self.finish(things, self.say(f"none_{name}", v=v), fitting)
+            return self.reply("filter", turns, reply, claims)
         names = [each.name for each in fitting]
-        reply = f"{self.list_all(things)}. {self.say(name, v=v, list=join_words(self.lang, names))}"
+        reply = f"{self.list_all(things, fitting)}. {self.say(name, v=v, list=join_words(self.lang, names))}"
         return self.reply("filter", turns, reply, self.view.claims(things, chosen=names, free=[*free, len(names)]))
 
     def make_count(self) -> Question:
@@ -358,7 +364,8 @@ class SetComposer:
         )
         limit, is_above = self.draw_limit(things), self.rng.random() < 0.5
         v, name = self.view.number(limit), "above" if is_above else "below"
-        names = [each.name for each in things if (each.value > limit) is is_above]
+        fitting = [each for each in things if (each.value > limit) is is_above]
+        names = [each.name for each in fitting]
         check(bool(names))
         request = self.ask(f"all_count_{name}", v=v) if is_list else self.ask(f"count_{name}", things, v=v)
         turns = self.list_turns(request, things) if is_list else self.turns(request, things)
@@ -366,7 +373,7 @@ class SetComposer:
             "count" if is_above else "count_below", v=v, list=join_words(self.lang, names), n=len(names), of=len(things)
         )
         claims = self.view.claims(things, says=[[len(names)]], free=[limit, len(names), len(things)])
-        return self.reply("filter", turns, f"{self.list_all(things)}. {said}", claims)
+        return self.reply("filter", turns, f"{self.list_all(things, fitting)}. {said}", claims)
 
     def make_over(self) -> Question:
         [thing] = self.view.draw(1)

@@ -175,8 +175,13 @@ class Stage:
 
     def run(self, name: str, arguments: dict[str, Any]) -> Any:
         """Run a call; return its result, as an `Error` if it failed, unless the worlds return errors as values."""
+        method = self._methods[name]
         try:
-            return json.loads(json.dumps(self._methods[name](**arguments)))
+            inspect.signature(method).bind(**arguments)
+        except TypeError as error:
+            return Error(error)
+        try:
+            return json.loads(json.dumps(method(**arguments)))
         except WorldError as error:
             return {"error": str(error)} if self._returns_errors else Error(error)
 

@@ -80,6 +80,7 @@ def write_examples(script: Script, dialect_name: str) -> Iterator[tuple[str, dic
     conversation = Conversation(script, dialect_name)
     system, written, parts = "", "", list[dict[str, str]]()
     for turn in script.turns:
+        has_slipped = any(isinstance(each, Calls) and each.is_slip for each in turn.messages)
         for message in turn.messages:
             prompt = conversation.prompt
             if prompt is None:
@@ -93,8 +94,13 @@ def write_examples(script: Script, dialect_name: str) -> Iterator[tuple[str, dic
                 parts.append({"rest": prompt[len(system) + len(written) :], "target": text})
                 written = f"{prompt[len(system) :]}{text}{END}"
             conversation.take(text)
-            if isinstance(message, Calls):
-                check_results(conversation, message, script)
+            if isinstance(message, Calls) and not message.is_slip and not is_run(conversation, message, script):
+                if not has_slipped:
+                    raise ValueError(f"{script.id}: {message.calls} was not run")
+                parts.pop()  # the tool was called in vain too often, and the loop does not run it in this message
+                if parts:
+                    yield system, {"id": script.id, **parts[0], "following": parts[1:]}
+                return
     yield system, {"id": script.id, **parts[0], "following": parts[1:]}
 
 
@@ -108,8 +114,13 @@ def write_calls(message: Calls, tools: Any, dialect_name: str) -> str:
     return write_answer([spec for spec in tools if spec.name in names], [user("")], answer, dialect_name)
 
 
-def check_results(conversation: Any, message: Calls, script: Script) -> None:
-    """Make sure that the loop ran the calls that were meant."""
+def is_run(conversation: Any, message: Calls, script: Script) -> bool:
+    """Whether the loop ran the calls that were meant; False if it ran none.
+
+    Raises:
+        ValueError: It ran others.
+    """
     ran = conversation.steps[-1][-1] if conversation.steps[-1] else []
-    if not message.is_slip and len(ran) != len(message.calls):
+    if ran and len(ran) != len(message.calls):
         raise ValueError(f"{script.id}: {message.calls} became {ran}")
+    return bool(ran)

@@ -14,7 +14,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich", "click"):
             raise
-        sys.exit(f"toolspeak: the command line needs {error.name}; install it with: pip install 'toolspeak[cli]'")
+        from toolspeak.values.package import suggest_install
+
+        sys.exit(f"toolspeak: the command line needs {error.name}; install it with: {suggest_install('cli')}")
     sys.exit(run())
 
 

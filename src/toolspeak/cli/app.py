@@ -80,7 +80,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help drawn by rich would take longer to import than everything else
     pretty_exceptions_enable=False,
     cls=GroupedCommands,
-    help="Any model calls your Python functions.",
+    help="Let any language model call your Python functions.",
 )
 
 
@@ -151,7 +151,7 @@ def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Any model calls your Python functions."""
+    """Let any language model call your Python functions."""
     if version:
         sys.stdout.write(f"toolspeak {__version__}\n")
     elif context.invoked_subcommand is None:

@@ -44,7 +44,7 @@ from toolspeak.settings.files import config_folder, data_folder, log_path
 from toolspeak.settings.values import UNTRUSTED
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import ToolspeakError
-from toolspeak.values.package import __version__
+from toolspeak.values.package import __version__, suggest_install
 
 
 def print_report(report: "SettingsReport | ModelExplanation | DoctorReport", *, as_json: bool) -> None:
@@ -201,6 +201,7 @@ EXTRA_PURPOSES = {
     "otel": "traces",
     "prices": "what answers cost",
     "mcp": "MCP servers and clients",
+    "meaning": "finding tools by meaning",
     "cluster": "durable runs on Postgres",
 }
 
@@ -294,6 +295,7 @@ def examine_packages(required: Sequence[str], find_version: Callable[[str], str 
         find_version: Returns the version of a package, or None if it is not installed.
     """
     lacking: dict[str, list[str]] = {}
+    outdated: dict[str, list[str]] = {}
     versions: dict[str, list[str]] = {}
     for requirement in required:
         package, _, marker = requirement.partition(";")
@@ -306,20 +308,22 @@ def examine_packages(required: Sequence[str], find_version: Callable[[str], str 
         if version is None:
             lacking[extra].append(found[1])
         elif (lowest := re.search(r">=\s*([\d.]+)", found[2])) and _read_numbers(version) < _read_numbers(lowest[1]):
-            lacking[extra].append(f"{found[1]} {lowest[1]} or later, not {version}")
+            outdated.setdefault(extra, []).append(f"{found[1]} {lowest[1]} or later, not {version}")
         versions.setdefault(extra, []).append(f"{found[1]} {version}")
-    core = lacking.pop("", [])
+    core = lacking.pop("", []) + outdated.pop("", [])
     cure = "pip install --upgrade toolspeak"
     words = f"needs {', '.join(core)}" if core else ", ".join(versions.get("", []))
     yield Finding("packages", "fault" if core else "ok", words, cure if core else "")
-    if installed := [extra for extra, missing in lacking.items() if not missing]:
+    missing = [extra for extra, packages in lacking.items() if packages]
+    if installed := [extra for extra in lacking if extra not in missing and extra not in outdated]:
         yield Finding("extras", "ok", ", ".join(installed))
-    for extra, missing in lacking.items():
-        if missing:
-            purpose = EXTRA_PURPOSES.get(extra, extra)
-            yield Finding(
-                extra, "note", f"for {purpose}: needs {', '.join(missing)}", f"pip install 'toolspeak[{extra}]'"
-            )
+    if missing:  # in one row: there are many, and nobody needs all of them
+        described = ", ".join(f"{extra} ({EXTRA_PURPOSES.get(extra, 'of a plugin')})" for extra in missing)
+        cure = suggest_install(*missing) if len(missing) == 1 else f"those that you need: {suggest_install('NAME')}"
+        yield Finding("missing", "note", described, cure)
+    for extra, packages in outdated.items():
+        if extra not in missing:
+            yield Finding(extra, "note", f"needs {', '.join(packages)}", suggest_install(extra))
 
 
 def _read_numbers(version: str) -> tuple[int, ...]:
@@ -354,7 +358,7 @@ def examine_model(name: str, settings: Settings, *, offline: bool) -> Iterator[F
 
 def _examine_embedded(model: EmbeddedModel) -> Finding:
     if _find_version("xllamacpp") is None:
-        return Finding("model", "fault", f"{model.name}: needs xllamacpp", "pip install 'toolspeak[local]'")
+        return Finding("model", "fault", f"{model.name}: needs xllamacpp", suggest_install("local"))
     try:
         if model.adapter is not None:
             check_adapter(model.adapter)
@@ -417,7 +421,7 @@ def _examine_sandbox() -> Finding:
     if not confinement.is_sufficient:
         cure = "full mode needs Linux with Landlock, or bubblewrap: apt install bubblewrap"
     else:
-        cure = "pip install 'toolspeak[sandbox]'"
+        cure = suggest_install("sandbox")
     return Finding("sandbox", "note", f"{modes[0]} mode only" if modes else "no mode", cure)
 
 

@@ -34,7 +34,7 @@ def log_command(context: typer.Context, count: CountOption = 20, as_json: JsonOp
     """List, show and search your conversations.
 
     Without a command, lists the newest ones: the id, the time, the model, the number of the model's answers, and the
-    first words. An id may be shortened as long as it is the only one that begins so.
+    first words. You can shorten an id as long as it stays unique.
 
     The log is one file that only you can read. To disable the log, set log = false in your settings file, or
     TOOLSPEAK_LOG=off.
@@ -69,7 +69,7 @@ def log_search_command(
 ) -> None:
     """List the conversations in which all words occur.
 
-    Prompts and answers are searched. A word is also found inside of a longer one, in upper and in lower case.
+    Searches prompts and answers. A word also matches inside a longer one, and case doesn't matter.
     """
     from toolspeak.cli.log import print_conversations
 
@@ -155,9 +155,9 @@ def templates_path_command() -> None:
 def chat_command(options: ConversationOptions) -> None:
     """Chat with a model that can call your functions.
 
-    Options that are left out come from the settings (see toolspeak config). If these name no model either, the
-    embedded one is used. In the chat, /help lists the commands. A conversation that is continued keeps its model, its
-    tools and its system prompt, unless you give new ones.
+    Options that you leave out come from the settings (see toolspeak config); without a model there either, the
+    embedded model answers. In the chat, /help lists the commands. When you continue a conversation, it keeps its
+    model, its tools and its system prompt, unless you give new ones.
     """
     from toolspeak.cli.chat import chat
     from toolspeak.cli.prompt import STANDARD_INPUT, load_attachments
@@ -178,14 +178,14 @@ def chat_command(options: ConversationOptions) -> None:
 def run_command(options: ConversationOptions) -> None:
     """Answer one prompt with a model that can call your functions.
 
-    The answer goes to standard output. Calls and their results go with it in a terminal, and to standard error
-    otherwise. Options that are left out come from the settings (see toolspeak config). A conversation that is continued
-    keeps its model, its tools and its system prompt, unless you give new ones.
+    The answer goes to standard output. In a terminal, calls and their results go there too; otherwise they go to
+    standard error. Options that you leave out come from the settings (see toolspeak config). When you continue a
+    conversation, it keeps its model, its tools and its system prompt, unless you give new ones.
 
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
-    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and continue; the prompt can
-    be left out then.
+    After 4, toolspeak run -c and toolspeak chat -c ask about that call in a terminal, and continue; you can leave
+    the prompt out then.
     """
     from toolspeak.cli.prompt import STANDARD_INPUT, build_prompt, load_attachments
     from toolspeak.cli.run import run

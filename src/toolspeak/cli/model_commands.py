@@ -90,8 +90,8 @@ def start_command(
 ) -> None:
     """Load the embedded model, and keep it loaded.
 
-    Commands such as toolspeak run then need not load it again. It is unloaded when nobody has used it for
-    some minutes (the setting local.keep_minutes).
+    Commands such as toolspeak run then don't have to load it again. After some minutes without use it is unloaded
+    (the setting local.keep_minutes).
     """
     from toolspeak.cli.embedded import start
     from toolspeak.cli.trust import load_settings

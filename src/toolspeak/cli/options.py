@@ -23,6 +23,7 @@ import typer
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
+from toolspeak.values.package import suggest_install
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ def explain_missing(what: str, extra: str) -> Generator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in PACKAGES[extra]:
             raise
-        raise UsageError(f"{what} needs {error.name}; install it with: pip install 'toolspeak[{extra}]'") from None
+        raise UsageError(f"{what} needs {error.name}; install it with: {suggest_install(extra)}") from None
 
 
 Completions: TypeAlias = list[tuple[str, str]]
@@ -297,7 +298,7 @@ class ConversationOptions:
     ] = None
     max_turns: Annotated[
         int | None,
-        typer.Option("--max-turns", metavar="N", min=1, help="Stop after N answers of the model to a prompt."),
+        typer.Option("--max-turns", metavar="N", min=1, help="Stop after N turns of the model per prompt."),
     ] = None
     max_cost: Annotated[
         float | None,
@@ -314,7 +315,9 @@ class ConversationOptions:
     ] = None
     approve: Annotated[
         ApproveChoice | None,
-        typer.Option("--approve", help="Calls that need approval: refuse, ask you, allow what waits, or allow all."),
+        typer.Option(
+            "--approve", help="Calls that need approval: refuse, ask you, allow the waiting ones, or allow all."
+        ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one per line.")] = False
     record: Annotated[

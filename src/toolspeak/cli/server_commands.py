@@ -205,18 +205,18 @@ def worker_command(
             "--lease",
             metavar="SECONDS",
             min=0.1,
-            help="Others take over its runs after this time without heartbeat.",
+            help="Other workers take over its runs after this long without a heartbeat.",
         ),
     ] = 30.0,
     grace: Annotated[
         float,
-        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to reach a safe point at the end."),
+        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to reach a safe point on shutdown."),
     ] = 30.0,
     debug: DebugOption = False,
 ) -> None:
     """Execute durable runs until SIGTERM or Ctrl-C.
 
-    Runs that are in progress are then parked, and another worker resumes them. Any number of workers, on any number
+    Then it parks the runs in progress, and another worker resumes them. Any number of workers, on any number
     of machines, share a store.
     """
     from toolspeak.cli.runs import run_worker
@@ -296,7 +296,8 @@ def runs_schedule_command(
     ] = None,
     lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of its runs.")] = "",
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: this many such runs at once.")
+        int | None,
+        typer.Option("--concurrency", metavar="N", min=1, help="With --lane: execute this many runs at once."),
     ] = None,
     webhook: Annotated[
         str, typer.Option("--webhook", metavar="URL", help="Send the end of each run to this address, signed.")
@@ -475,7 +476,7 @@ def page_command(options: PageOptions) -> None:
     """Inspect runs in the browser: what the model was shown, what it wrote, and how it was parsed.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
-    this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
+    this machine only. The printed address works once; after that, the browser has a cookie. With --tools or
     --model there is a playground: ask a model with these tools, and continue from any point of a run. With --chat the
     page opens with a chat.
     """

@@ -50,7 +50,7 @@ class ServeOptions:
             "--retries",
             metavar="N",
             min=0,
-            help="How often a failed request is sent to an endpoint again. Clients retry as well, each time anew.",
+            help="How often to retry a failed request to an endpoint. Clients retry on top of that.",
         ),
     ] = 1
     timeout: Annotated[
@@ -68,12 +68,14 @@ class ServeOptions:
         bool,
         typer.Option(
             "--thinks",
-            help="Answers may begin inside their reasoning, without an opening tag: stream none of it as text.",
+            help="Answers may begin inside their reasoning, without an opening tag: don't stream it as text.",
         ),
     ] = False
     one_call: Annotated[
         bool,
-        typer.Option("--one-call", help="Pass on only the first call of an answer, for agents that run calls at once."),
+        typer.Option(
+            "--one-call", help="Pass on only the first call of an answer, for agents that run all calls at once."
+        ),
     ] = False
     record: Annotated[
         Path | None,
@@ -220,10 +222,11 @@ class StartOptions:
         str,
         typer.Option("--key", metavar="KEY", help="A second start with this key returns the same run."),
     ] = ""
-    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are executed first.")] = 0
+    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Runs with a higher priority go first.")] = 0
     lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of the run.")] = ""
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, help="With --lane: this many such runs at once.")
+        int | None,
+        typer.Option("--concurrency", metavar="N", min=1, help="With --lane: execute this many runs at once."),
     ] = None
     delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Start after a time: 90s, 15m, 2h or 1d.")] = ""
     deadline: Annotated[

@@ -56,8 +56,8 @@ def config_command(
 
     Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
 
-    With --model, shows which endpoint and dialect a model has, and why. If nothing is known about the model, its
-    server is asked whether it supports tool calls.
+    With --model, shows which endpoint and dialect a model has, and why. If nothing is known about the model, the
+    command asks its server whether it supports tool calls.
     """
     from toolspeak.cli.config import ModelExplanation, SettingsReport, print_report
     from toolspeak.cli.trust import load_settings
@@ -77,14 +77,14 @@ def doctor_command(
             autocompletion=complete_model,
         ),
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no endpoint and no database.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Contact no endpoint and no database.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Check this installation, and suggest a fix for each fault.
 
     Checks versions, extras, the model with its key and endpoint, the sandbox, the store of durable runs, folders, the
-    browser and the terminal. The endpoint is asked for its list of models, and no model is asked. The exit code is 1 if
+    browser and the terminal. It requests the endpoint's list of models, but sends no prompt. The exit code is 1 if
     something that you asked for cannot work.
     """
     from toolspeak.cli.config import examine, print_report

@@ -57,6 +57,7 @@ from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.messages import user
 from toolspeak.values.outcome import is_tool_bug
+from toolspeak.values.package import suggest_install
 from toolspeak.values.spec import ToolSpec, list_decisive, read_definition, strict_schema
 from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
@@ -346,7 +347,7 @@ def render_found(specs: Sequence[ToolSpec], query: str) -> RenderableType:
     if not matches:
         lines.append(Text("no tool has any of these words, or comes near in meaning"))
     if vectors is None:
-        lines.append(Text("ranked by words alone; pip install 'toolspeak[meaning]' to rank by meaning, too"))
+        lines.append(Text(f"ranked by words alone; to rank by meaning, too: {suggest_install('meaning')}"))
     twins = index.find_twins()
     for first, second in twins[:MAX_TWINS_SHOWN]:
         lines.append(

@@ -85,7 +85,8 @@ def read(
         finish: How the message ended. A call that is cut off at the end is completed only if the message ended well.
 
     Examples:
-        >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
+        >>> schema = {"type": "object", "properties": {}}
+        >>> spec = ToolSpec(name="now", description="The time.", parameters=schema)
         >>> read("Let me see.\n```python\nnow()\n```", [spec]).calls[0].call.name
         'now'
     """

@@ -86,15 +86,16 @@ class Dialect(Protocol):
         ...     in_text = True
         ...
         ...     def render(self, specs, history, *, choice=AUTO, parallel=True):
-        ...         tools = "\n".join(f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in specs)
-        ...         prompt = system(f"Call these functions in a python block, with keywords:\n{tools}")
-        ...         return Shown(messages=(prompt, *PYTHON.render([], history).messages))
+        ...         tools = [f"{each.name}({', '.join(each.parameters['properties'])})" for each in specs]
+        ...         text = "\n".join(["Call these functions in a python block:", *tools])
+        ...         return Shown(messages=(system(text), *PYTHON.render([], history).messages))
         ...
         ...     def parser(self, specs, *, prefix="call"):
         ...         return PYTHON.parser(specs, prefix=prefix)
-        >>> spec = ToolSpec(name="now", description="The time.", parameters={"properties": {"zone": {}}})
+        >>> schema = {"properties": {"zone": {}}}
+        >>> spec = ToolSpec(name="now", description="The time.", parameters=schema)
         >>> print(OneLine().render([spec], [user("What time is it?")]).messages[0].text)
-        Call these functions in a python block, with keywords:
+        Call these functions in a python block:
         now(zone)
     """
 

@@ -9,7 +9,7 @@ What tools say of themselves is text: it fills the prompt once, is no template, 
 in.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,10 +20,22 @@ from toolspeak.reading.names import find_raw_parameters, has_raw_form
 from toolspeak.values.events import AUTO, ToolChoice
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Media, Message, Part, Result, Role, Text, ToolCall
+from toolspeak.values.recent import RecentValues
 from toolspeak.values.spec import Schema, ToolSpec
 
 MAX_INLINE_CHARS = 200
 """Characters beyond which a result is set apart in a fenced block, and a call before its result is cut."""
+
+
+LEAST_PROMPT_SIZE = 20_000
+"""What a prompt counts at least, so that fifty of them are kept at most."""
+
+_recent_prompts = RecentValues[tuple[Hashable, ...], tuple[str, tuple[ToolSpec, ...]]](
+    max_size=50 * LEAST_PROMPT_SIZE, seconds=600
+)
+"""The last prompts: each turn of a run and each request of a client shows the same tools. Tools are told apart by their
+ids, and are kept with the prompt, so that no other tool gets the id of one of them. Schemas are not compared: equal
+ones may have their fields in another order."""
 
 
 class ConstraintBuilder(Protocol):
@@ -80,10 +92,15 @@ class TextDialect:
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and explains how to call them."""
-        prompt = json_notation.fill_prompt(
+        key = self.name, self.format_tools, tuple(map(id, specs))
+        if (found := _recent_prompts.find(key)) is not None:
+            return found[0]
+        filled = json_notation.fill_prompt(
             self.name, tools=self.format_tools(specs), example=json_notation.format_example(specs)
         )
-        return "\n\n".join(filter(None, (prompt, json_notation.format_instructions(specs))))
+        prompt = "\n\n".join(filter(None, (filled, json_notation.format_instructions(specs))))
+        _recent_prompts.add(key, (prompt, tuple(specs)), max(len(prompt), LEAST_PROMPT_SIZE))
+        return prompt
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"

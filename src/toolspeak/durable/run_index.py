@@ -128,13 +128,14 @@ class RunIndex:
             self._connection.execute("DELETE FROM ts_words WHERE rowid = ?", found)
             self._connection.execute("DELETE FROM ts_indexed WHERE number = ?", found)
 
-    def search(self, words: str, excerpts: int) -> list[FoundRun]:
-        """Return the runs in which all words occur, those that were indexed last first.
+    def search(self, words: str, excerpts: int, order: Collection[str] = ()) -> list[FoundRun]:
+        """Return the runs in which all words occur.
 
         Args:
             words: Words, of which each may be the beginning of a longer one; what stands in quotation marks must stand
                 together.
-            excerpts: For how many of the runs an excerpt is given.
+            excerpts: For how many of the runs an excerpt is given: for the first of `order`.
+            order: The runs in the order in which they are listed. Others come last, the last indexed first.
 
         Raises:
             UsageError: This SQLite was built without FTS5.
@@ -144,17 +145,17 @@ class RunIndex:
         query = build_query(words)
         if not query:
             return []
-        statement = """
-            SELECT i.run_id, CASE WHEN i.number IN (SELECT rowid FROM ts_words WHERE ts_words MATCH :query
-                                                    ORDER BY rowid DESC LIMIT :excerpts)
-                             THEN snippet(ts_words, 0, :begin, :end, '…', :width) ELSE '' END
-            FROM ts_words JOIN ts_indexed i ON i.number = ts_words.rowid
-            WHERE ts_words MATCH :query ORDER BY ts_words.rowid DESC
-        """
-        marks = {"begin": BEGIN_MARK, "end": END_MARK, "width": SNIPPET_WORDS}
+        source = "ts_words JOIN ts_indexed i ON i.number = ts_words.rowid WHERE ts_words MATCH ?"
+        snippet = "snippet(ts_words, 0, ?, ?, '…', ?)"
         with self._using():
-            rows = self._connection.execute(statement, {"query": query, "excerpts": excerpts, **marks}).fetchall()
-        return [FoundRun(run_id, _join(excerpt)) for run_id, excerpt in rows]
+            found = dict(self._connection.execute(f"SELECT i.run_id, i.number FROM {source} ORDER BY 2 DESC", [query]))
+            listed = [run_id for run_id in order if run_id in found]
+            runs = list(dict.fromkeys((*listed, *found)))
+            numbers = [found[run_id] for run_id in runs[:excerpts]]
+            chosen = f"SELECT i.run_id, {snippet} FROM {source} AND i.number IN ({', '.join('?' * len(numbers))})"
+            values = (BEGIN_MARK, END_MARK, SNIPPET_WORDS, query, *numbers)
+            texts = dict(self._connection.execute(chosen, values))
+        return [FoundRun(run_id, _join(texts.get(run_id, ""))) for run_id in runs]
 
 
 def build_query(words: str) -> str:

@@ -52,6 +52,7 @@ from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.events import Allow, Fact
 from toolspeak.values.outcome import Outcome
+from toolspeak.values.package import suggest_install
 
 SQLITE_PREFIX = "sqlite:///"
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
@@ -80,8 +81,7 @@ def import_cluster(module: str, user: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        cure = "pip install 'toolspeak[cluster]'"
-        raise UsageError(f"{error.name} is missing, which {user} needs: {cure}") from None
+        raise UsageError(f"{error.name} is missing, which {user} needs: {suggest_install('cluster')}") from None
 
 
 MAX_WAIT_SECONDS = 5.0

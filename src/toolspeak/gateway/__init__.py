@@ -4,8 +4,9 @@ A request goes through these modules, in this order:
 
 - `server.py`: uvicorn, with timeouts for slow clients.
 - `app.py`: the ASGI app: a route for each API in `toolspeak.wire`, the models by name. Start reading here.
-- `routing.py`: puts each route behind `guard.py` (who may send requests, and how large they may be), gives requests an
-  id, answers browsers and errors (`errors.py`), mounts other apps. `run_routes.py`: durable runs over HTTP.
+- `routing.py`: puts each route behind `guard.py` (who may send requests, how large they may be, and their JSON: tools
+  that many requests share are parsed once), gives requests an id, answers browsers and errors (`errors.py`), mounts
+  other apps. `run_routes.py`: durable runs over HTTP.
 - `stored_responses.py`: answers of the responses API that later requests refer to; `response_store.py` keeps them.
 - `passthrough.py`: which fields, tools and vendor data are forwarded, how effort is, and where system messages stand.
 - `tool_list.py`: the tools as the model is shown them, cut to a budget, and help about them.

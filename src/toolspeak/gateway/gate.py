@@ -23,9 +23,11 @@ a paragraph of their own. Reasoning is sent with each message: it is shown while
 answer, and a signature of its vendor is valid for the reasoning of the last message only.
 """
 
-from collections.abc import Callable, Collection, Sequence
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any, cast
 
 from toolspeak.loop import find_references
 from toolspeak.values.events import (
@@ -43,7 +45,7 @@ from toolspeak.values.events import (
     Usage,
 )
 from toolspeak.values.messages import Call, Message, Part, Text, Thinking, ToolCall
-from toolspeak.values.spec import ToolSpec
+from toolspeak.values.spec import Schema, ToolSpec, resolve_reference
 from toolspeak.values.validation import find_problems, is_valid
 from toolspeak.wire.vendor_tools import find_text_fault, get_text_form
 
@@ -81,9 +83,8 @@ class CallCheck:
         if call.name not in self._strict:
             return call
         schema = self._checked[call.name].parameters
-        missing = [name for name in schema.get("required", ()) if name not in call.arguments]
-        nulls = {name: None for name in missing if is_valid(None, schema["properties"].get(name, False), schema)}
-        return replace(call, arguments={**call.arguments, **nulls}) if nulls else call
+        completed = _add_nulls(call.arguments, schema, schema)
+        return call if completed is call.arguments else replace(call, arguments=completed)
 
     def find_fault(self, call: ToolCall, *, is_first: bool) -> str:
         """Return what is wrong with the arguments of a call; empty if they fit, or are not checked."""
@@ -94,6 +95,39 @@ class CallCheck:
         if tool.raw is not None and not faults:
             faults = list(filter(None, [find_text_fault(tool, call.arguments[tool.raw])]))
         return f"the arguments of {call.name} do not fit: {'; '.join(faults)}" if faults else ""
+
+
+def _add_nulls(value: Any, schema: Any, root: Schema) -> Any:
+    """Return a value with null for required keys that it lacks, as far as they may be null, in its objects as well.
+
+    A value that lacks none is returned as it is.
+    """
+    if not isinstance(value, dict | list) or not isinstance(schema, Mapping):
+        return cast("Any", value)
+    schema = resolve_reference(cast("Schema", schema), root)
+    kind = "object" if isinstance(value, dict) else "array"
+    options = [each for each in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if _may_be(each, kind, root)]
+    if len(options) == 1:  # as of a value that may be null; with more of them it is not known which is meant
+        value = _add_nulls(value, options[0], root)
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        completed = [_add_nulls(each, schema.get("items"), root) for each in items]
+        return items if all(map(operator.is_, completed, items)) else completed
+    given = cast("dict[str, Any]", value)
+    properties = cast("Mapping[str, Any]", schema.get("properties", {}))
+    added = {name: _add_nulls(each, properties.get(name), root) for name, each in given.items()}
+    missing = [name for name in schema.get("required", ()) if name not in given]
+    added |= {name: None for name in missing if is_valid(None, properties.get(name, False), root)}
+    is_same = len(added) == len(given) and all(added[name] is each for name, each in given.items())
+    return given if is_same else added
+
+
+def _may_be(schema: Any, kind: str, root: Schema) -> bool:
+    """Whether a schema names a type among its own: "object" or "array"."""
+    if not isinstance(schema, Mapping):
+        return False
+    types = resolve_reference(cast("Schema", schema), root).get("type")
+    return types == kind or (isinstance(types, list) and kind in types)
 
 
 NO_CHECK = CallCheck((), (), checks_all=False)

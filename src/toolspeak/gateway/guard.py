@@ -1,9 +1,16 @@
-"""Checks a request before it is read: who sent it, and how large its body is."""
+"""Checks a request before it is read: who sent it, and how large its body is; and parses the body.
+
+Most of a request of an agent are its tools, which are the same in each of its requests and in those of other people who
+use the same agent. So their JSON is looked up among that of the last requests (`recent_tools`). If it is there, letter
+by letter, it is neither measured nor parsed again: all requests share one list, and what wires make of it
+(`ToolList.derive`). Prompts and answers that repeat the tools go by the identity of what was made of that list.
+"""
 
 import asyncio
 import hmac
 import json
 import re
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar, cast
@@ -11,7 +18,10 @@ from typing import Any, TypeVar, cast
 from starlette.requests import ClientDisconnect, Request
 
 from toolspeak.values.frozen import frozen
+from toolspeak.values.recent import RecentValues
 from toolspeak.wire.errors import FailureName
+from toolspeak.wire.fields import ToolList
+from toolspeak.wire.json_data import as_object
 
 T = TypeVar("T")
 
@@ -42,6 +52,23 @@ GEMINI_METHODS = (":generateContent", ":streamGenerateContent", ":countTokens")
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
 _JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 """A whole string, so that no mark in it counts, or a mark that begins, ends or separates values."""
+
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+"""Everything up to the next bracket that is in no string."""
+
+MAX_KEY_CHARS = 40
+_TOOLS_KEY = re.compile(r'[{,\s]"tools"\s*:\s*\[\Z')
+"""The key of the tools and the beginning of their list, at the end of what is searched."""
+
+_TOOLS_MARK = secrets.token_hex(16)
+"""What stands for the tools while the rest of a body is parsed. No client knows it."""
+
+LEAST_TOOLS_SIZE = 20_000
+"""What a list of tools counts at least, so that a hundred of them are kept at most."""
+
+recent_tools = RecentValues[str, ToolList](max_size=100 * LEAST_TOOLS_SIZE, seconds=600)
+"""The tools of the last requests, by their JSON. All clients that send the same tools share one entry. It has nothing
+of a request but the definitions of its tools: neither messages nor keys."""
 
 OWN_SITES = frozenset({"same-origin", "none"})
 """Values of `Sec-Fetch-Site`, which browsers set, for requests that no page of another site has sent."""
@@ -129,20 +156,76 @@ async def read_body(request: Request, read: Callable[[Any], T]) -> T:
     data = await read_bytes(request)
     request.state.is_large = len(data) > LARGE_BODY_BYTES
     if not request.state.is_large:
-        return read(_parse(data))
-    return await asyncio.to_thread(lambda: read(_parse(data)))
+        return read(parse_body(data))
+    return await asyncio.to_thread(lambda: read(parse_body(data)))
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def parse_body(data: bytes) -> dict[str, Any]:
+    """Return a body as a JSON object. Its tools are shared with other requests that have the same (`ToolList`).
+
+    Raises `RequestRefused` if the body is no object, or is too deep or too large.
+    """
     try:
         text = data.decode()
-        check_size(text)
-        body: Any = json.loads(text, parse_constant=_refuse_constant)
+        if len(text) > 2 * MAX_BODY_VALUES:  # else it cannot hold too many: each takes two characters at least
+            check_size(text)
+            body = _load(text)
+        else:
+            place = _find_tools(text)
+            body = _load(text) if place is None else _load_with_tools(text, *place)
     except (ValueError, RecursionError) as error:
         raise RequestRefused("bad_request", f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(body, dict):
         raise RequestRefused("bad_request", "the body is not a JSON object")
     return cast("dict[str, Any]", body)
+
+
+def _load(text: str) -> Any:
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _load_with_tools(text: str, start: int, end: int) -> Any:
+    """Parse a body whose tools stand between `start` and `end`. Those that were parsed lately are not parsed again."""
+    written = text[start:end]
+    try:
+        body = _load(f'{text[:start]}"{_TOOLS_MARK}"{text[end:]}')
+        if (tools := recent_tools.find(written)) is None:
+            tools = ToolList(_load(written))
+            recent_tools.add(written, tools, max(len(written), LEAST_TOOLS_SIZE))
+    except ValueError:
+        return _load(text)  # raises, too, and names the place in the whole text
+    if as_object(body).get("tools") == _TOOLS_MARK:  # else the same key follows, with escapes
+        body["tools"] = tools
+    return body
+
+
+def _find_tools(text: str) -> tuple[int, int] | None:
+    """Return where the list of tools of a body begins and ends; None if there is none.
+
+    Raises `RequestRefused` if the body is nested too deeply. Like `check_size`, this does not parse the body, and
+    leaves what is not JSON to the parser. It takes one step for each list and object, and one for tools that are known.
+    """
+    depth = position = start = 0
+    found: tuple[int, int] | None = None
+    while mark := _BRACKET.match(text, position):
+        position = mark.end()
+        if mark[1] in "[{":
+            depth += 1
+            if depth > MAX_BODY_NESTING:
+                raise RequestRefused("bad_request", f"the body is nested more than {MAX_BODY_NESTING} deep")
+            if depth == 2 and mark[1] == "[" and _TOOLS_KEY.search(text, position - MAX_KEY_CHARS, position):
+                start = position - 1
+                known = [] if found else [each for each in recent_tools.list_keys() if text.startswith(each, start)]
+                if known:
+                    depth, position = 1, start + len(known[0])
+                    start, found = 0, (start, position)
+        else:
+            depth -= 1
+            if depth < 0:
+                break
+            if depth == 1 and start and mark[1] == "]":
+                start, found = 0, (start, position)
+    return found
 
 
 def _refuse_constant(constant: str) -> None:

@@ -116,11 +116,15 @@ FILE_LIMITS = StoreLimits(
 
 @frozen
 class StoredResponse:
-    """An answer, its own input as a list of items, and the id of the answer before it; "" if it is the first."""
+    """An answer, its own input as a list of items, and the id of the answer before it; "" if it is the first.
+
+    `written` is the answer as JSON, if it was written already.
+    """
 
     body: Mapping[str, Any]
     input: Sequence[Mapping[str, Any]]
     previous: str = ""
+    written: str = ""
 
     @property
     def id(self) -> str:
@@ -169,7 +173,7 @@ class ResponseStore:
 
     def add(self, owner: str, response: StoredResponse) -> None:
         """Store an answer, and drop older ones to make room. An answer that is larger than the limits is not stored."""
-        body, given = dump_compact(response.body), dump_compact(response.input)
+        body, given = response.written or dump_compact(response.body), dump_compact(response.input)
         size = len(body) + len(given)
         if size > min(self.limits.owner_bytes, self.limits.bytes):
             return

@@ -33,7 +33,7 @@ PING_SECONDS = 15.0
 
 T = TypeVar("T")
 
-Keep: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+Keep: TypeAlias = Callable[[dict[str, Any], str], Awaitable[None]]
 """Keeps a whole answer, before the client gets its end."""
 
 
@@ -221,7 +221,7 @@ class StreamedAnswer(Response):
 
     async def _keep_answer(self) -> None:
         if self._keep is not None and self._encoder.body is not None:
-            await self._keep(self._encoder.body)
+            await self._keep(self._encoder.body, self._encoder.written_body)
 
     def _wait_for_silence(self, write: Callable[[bytes], Awaitable[None]]) -> None:
         """Write a ping whenever nothing was written for `ping_seconds`."""

@@ -97,13 +97,16 @@ class StoredResponses:
         expanded = {name: value for name, value in body.items() if name != "previous_response_id"}
         return {**expanded, "input": [*earlier, *own]}, len(earlier)
 
-    async def keep(self, given: StoredInput, body: Mapping[str, Any]) -> None:
-        """Keep an answer. If that fails, the log has the cause, and the client gets its answer all the same."""
+    async def keep(self, given: StoredInput, body: Mapping[str, Any], written: str = "") -> None:
+        """Keep an answer, whose JSON may be `written` already.
+
+        If that fails, the log has the cause, and the client gets its answer all the same.
+        """
         if self._store is None:
             return
         answer_id = as_text(body.get("id"))
         items = [_complete_item(item, answer_id, place) for place, item in enumerate(given.items)]
-        response = StoredResponse(body=body, input=items, previous=given.previous)
+        response = StoredResponse(body=body, input=items, previous=given.previous, written=written)
         try:
             if self._store.is_file:
                 await asyncio.to_thread(self._store.add, given.owner, response)

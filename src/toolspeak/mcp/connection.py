@@ -26,6 +26,7 @@ from toolspeak.mcp.failure import ServerFailure, find_reason
 from toolspeak.mcp.server_requests import build_elicitation, build_sampling
 from toolspeak.tools.context import ProgressCallback
 from toolspeak.values.errors import ServerFailed, ToolError, ToolspeakError
+from toolspeak.values.package import __version__, suggest_install
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -352,9 +353,7 @@ def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
 
         from mcp import Client
     except ImportError as error:
-        raise ServerFailed(f"MCP servers need the package mcp: pip install 'toolspeak[mcp]' ({error})") from None
-    from toolspeak.values.package import __version__
-
+        raise ServerFailed(f"MCP servers need the package mcp: {suggest_install('mcp')} ({error})") from None
     if config.transport == "stdio":
         from toolspeak.mcp.transports import open_stdio as open_transport
     else:

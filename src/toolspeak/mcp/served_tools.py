@@ -454,7 +454,7 @@ class ToolServer:
             tools: Functions, tools, or a toolbox.
             name: The name of the server, for clients.
             deps: What tools get in their `Context`.
-            timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            timeout: Seconds before a call times out, if its tool has no timeout of its own.
             approve: Who approves calls of tools that need approval: the user of a client that can be asked (`"ask"`;
                 other clients are refused), `"always"` or `"never"`.
 

@@ -155,7 +155,7 @@ def tools(
         prompts: Give the model tools to list and get the prompts of a server.
         required: Raise `ServerFailed` if a server does not start. Otherwise its tools are left out, with a warning.
         start_timeout: Seconds that a server has to start and to list its tools.
-        call_timeout: Seconds after which a call is given up, instead of the agent's `tool_timeout`.
+        call_timeout: Seconds before a call times out, instead of the agent's `tool_timeout`.
         on_progress: Called when a server reports progress, with the name of the tool, the amount done, the total if it
             is known, and a text.
         on_sampling: Called with a `SamplingRequest` when a server asks for the answer of a model. It returns the

@@ -17,6 +17,7 @@ from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
+from toolspeak.values.package import suggest_install
 
 BUILT_IN = "built-in"
 """The value of the setting `local.adapter` that stands for the adapter of `toolspeak-trained`."""
@@ -69,7 +70,7 @@ def _require_installed(adapter: Adapter) -> Adapter:
     if not adapter.path.is_file():
         raise UsageError(
             f"the adapter of the embedded model, {adapter.path.name}, is not installed; get it with: "
-            "pip install 'toolspeak[local]', or go without it: --adapter none, or local.adapter = \"none\""
+            f'{suggest_install("local")}, or go without it: --adapter none, or local.adapter = "none"'
         )
     return adapter
 

@@ -32,6 +32,7 @@ from typing import IO, Any, cast
 from toolspeak.models.adapters import Adapter, check_adapter
 from toolspeak.values.errors import EndpointDown, UsageError
 from toolspeak.values.frozen import frozen
+from toolspeak.values.package import suggest_install
 
 MAX_LOG_LINES = 12
 """The last lines of the log that are kept for error messages."""
@@ -401,7 +402,7 @@ def find_devices(command: Sequence[str] | None = None) -> tuple[list[str], list[
 def server_command() -> list[str]:
     """Return the command that starts the process. Raises `UsageError` if the extra `local` is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
-        raise UsageError("the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'")
+        raise UsageError(f"the embedded model needs xllamacpp; install it with: {suggest_install('local')}")
     # By path and isolated: toolspeak is not imported, and neither files beside the program nor variables of the
     # environment can shadow modules.
     return [sys.executable, "-I", str(Path(__file__).with_name("local_server.py"))]

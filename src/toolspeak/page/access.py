@@ -100,7 +100,7 @@ class PageAccess:
         if is_foreign and not (is_opening and headers.get("sec-fetch-mode") == "navigate"):
             raise AccessDenied("another page may not use this one")
         if not is_opening and not self.has_cookie(request):
-            raise AccessDenied("open the page with the address that `toolspeak page` has printed; it counts once")
+            raise AccessDenied("open the page with the address that `toolspeak page` printed; it works once")
 
     def has_cookie(self, request: Request) -> bool:
         """Whether a request holds the cookie of this server."""

@@ -138,6 +138,8 @@ class SourceListing:
         }
         if entry.status == "unknown" and figures.get("status") in ("paused", "done"):  # whether it goes on is not known
             data["status"] = figures["status"]
+        if entry.run_id:
+            data["run_id"] = entry.run_id
         if entry.conversation:
             data["conversation"] = entry.conversation
         if entry.labels:
@@ -185,7 +187,7 @@ class Catalogue:
         for name, listing in self._listings.items():
             index = await listing.open_index()
             unread += len(listing.list_unmeasured())
-            runs = await asyncio.to_thread(index.search, words, MAX_EXCERPTS)
+            runs = await asyncio.to_thread(index.search, words, MAX_EXCERPTS, tuple(listing.entries))
             found += [
                 {"source": name, "id": each.run_id, "excerpt": each.excerpt}
                 for each in runs

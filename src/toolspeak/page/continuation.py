@@ -43,19 +43,19 @@ from toolspeak.values.messages import Message, Raw, Text, ToolCall, ToolResult, 
 from toolspeak.values.origin import find_weakest
 
 POINTS = {
-    "run_started": "the beginning of the run",
-    "turn_started": "the model is asked",
-    "turn_ended": "the model has answered",
-    "call_started": "the call begins",
-    "call_ready": "the call is complete",
-    "call_quoted": "the call was found to be a quotation",
-    "approval_needed": "somebody is asked for approval",
-    "approval_given": "the approval",
-    "tool_started": "its function starts",
+    "run_started": "the start of the run",
+    "turn_started": "the request to the model",
+    "turn_ended": "the model's answer",
+    "call_started": "the start of the call",
+    "call_ready": "the complete call",
+    "call_quoted": "the check for quotations",
+    "approval_needed": "the request for approval",
+    "approval_given": "the decision",
+    "tool_started": "the start of its function",
     "tool_finished": "its result",
     "run_ended": "the end",
 }
-"""What the facts are called after which a run can go on."""
+"""How the facts are named after which a run can continue."""
 
 
 @frozen
@@ -132,7 +132,7 @@ def go_on_from_fact(document: RunDocument, number: int) -> Continuation:
     while kept and isinstance(kept[-1].fact, RunEnded | Interrupted):
         last = kept.pop().fact
         if isinstance(last, RunEnded) and last.reason == "answered":
-            raise UsageError("the model has answered here; write what you say next, or go on from an earlier fact")
+            raise UsageError("the model has already answered here; reply, or continue from an earlier point")
     return _drop_unfinished(kept)
 
 
@@ -156,7 +156,7 @@ def go_on_from_edit(
         case "message":
             started, at = document.facts[row.facts[0]]
             if not isinstance(started, RunStarted):
-                raise UsageError("this message cannot be edited")
+                raise UsageError("this message can't be edited")
             messages = _edit_message(started.messages, row.fields["place"], text)
             return Continuation(facts=(PageFact(replace(started, messages=messages), at),))
         case "answer":
@@ -167,7 +167,7 @@ def go_on_from_edit(
         case "result":
             return _edit_result(document.facts, row, text, is_error=is_error)
         case _:
-            raise UsageError("this cannot be edited; go on from it, or edit a message, an answer or a result")
+            raise UsageError("this can't be edited; continue from it, or edit a message, an answer or a result")
 
 
 def _check_call(number: int, name: str, arguments: str) -> None:
@@ -194,7 +194,7 @@ def list_history(document: RunDocument, number: int) -> tuple[Message, ...]:
         raise UsageError("the record does not hold the beginning of this run")
     state = fold(reduce, facts, initial_state(started.tools))
     if state.turn.is_open or any(each.result is None for each in state.turn.calls.values()):
-        raise UsageError("the run is in the middle of a turn here; go on from the end of a turn")
+        raise UsageError("the run is in the middle of a turn here; continue from the end of a turn")
     return state.history
 
 

@@ -178,7 +178,7 @@ def _describe_turn(document: RunDocument, row: OutlineRow, fact: TurnEnded) -> I
     usage = fact.usage
     figures = {
         "Input tokens": usage.input_tokens,
-        "of them cached": usage.cached_tokens,
+        "Cached input tokens": usage.cached_tokens,
         "Output tokens": usage.output_tokens,
         "Finish reason": fact.finish,
     }
@@ -199,14 +199,14 @@ def _describe_part(part: Part) -> Iterator[DetailSection]:
         case Thinking(text=text):
             yield DetailSection(type="thinking", label="Reasoning", text=text)
         case Call(call=call):
-            yield from _format_arguments(f"Call of {call.name}", call)
+            yield from _format_arguments(f"Call to {call.name}", call)
         case Result(call_id=call_id, content=content, is_error=is_error):
             text = "".join(each.text for each in content if isinstance(each, Text))
             yield DetailSection(type="log", label=f"{'Error' if is_error else 'Result'} of {call_id}", text=text)
         case Media():
             yield DetailSection(type="media", label="Attachment", media=part)
         case Opaque(vendor=vendor, data=data):
-            yield DetailSection(type="json", label=f"Data of {vendor}", text=_format_json(data))
+            yield DetailSection(type="json", label=f"Data from {vendor}", text=_format_json(data))
 
 
 def _format_arguments(label: str, call: ToolCall) -> Iterator[DetailSection]:
@@ -231,13 +231,13 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
                 if repair != "none":
                     yield DetailSection(type="remark", tone="warn", text=f"Repaired: {REPAIRS[repair]}.")
             case CallMalformed(raw=raw, reason=reason, hint=hint):
-                yield DetailSection(type="remark", tone="bad", text=f"Refused: {reason}")
+                yield DetailSection(type="remark", tone="bad", text=f"Unreadable: {reason}")
                 if hint:
                     yield DetailSection(type="text", label="Hint to the model", text=hint)
                 yield DetailSection(type="json", label="What the model wrote", text=raw)
             case CallQuoted():
                 where = words.name_quoted_place(fact)
-                text = f"Quoted: these words stand in {where}, so the call does not run unless somebody approves it."
+                text = f"Quoted: this text is copied from {where}, so the call runs only if somebody approves it."
                 yield DetailSection(type="remark", tone="warn", text=text)
             case ApprovalNeeded(doubts=doubts):
                 for each in doubts:
@@ -249,11 +249,21 @@ def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact])
             case ToolSuspended(summary=summary):
                 yield DetailSection(type="remark", text=f"It {summary}.")
             case WaitOver(summary=summary):
-                yield DetailSection(type="remark", text=f"It goes on: {summary}.")
+                yield DetailSection(type="remark", text=f"Resumed: {summary}.")
             case ToolFinished(result=result):
+                if "repeat_of" in row.fields:
+                    yield _describe_repeat(document, row.fields["repeat_of"])
                 yield from _describe_result(result)
             case _:
                 pass
+
+
+def _describe_repeat(document: RunDocument, index: int) -> DetailSection:
+    parent = document.fold.rows[index].parent
+    turn = None if parent is None else document.fold.rows[parent]
+    where = f" in turn {turn.fields['turn']}" if turn is not None and turn.kind == "turn" else ""
+    text = f"Repeated: the same call with the same arguments already took effect{where}."
+    return DetailSection(type="remark", tone="warn", text=text)
 
 
 def _describe_arguments(call: ToolCall, spec: ToolSpec | None, written: Any) -> Iterator[DetailSection]:
@@ -273,7 +283,7 @@ def _describe_arguments(call: ToolCall, spec: ToolSpec | None, written: Any) -> 
             problems = list(islice(find_problems(coerced, schema, schema), MAX_PROBLEMS))
     changes = list(islice(find_changes(plain if written is None else written, final), MAX_CHANGES))
     if changes:
-        yield DetailSection(type="changes", label="Changed to fit the schema", data={"changes": changes})
+        yield DetailSection(type="changes", label="How arguments were coerced", data={"changes": changes})
     for problem in problems:
         yield DetailSection(type="remark", tone="bad", text=f"Does not fit the schema: {problem}")
 
@@ -317,9 +327,9 @@ def _describe_note(fact: OwnFact, row: OutlineRow) -> Iterator[DetailSection]:
         case Guided(note=note):
             yield DetailSection(type="text", text=row.fields["text"])
             if note is not None:
-                yield DetailSection(type="text", label="What the model is told", text=note.text)
+                yield DetailSection(type="text", label="Note to the model", text=note.text)
         case TurnRestarted(reason=reason):
-            yield DetailSection(type="error", label="Why it failed", text=reason)
+            yield DetailSection(type="error", label="Reason", text=reason)
         case _:
             text: str = getattr(fact, "detail", "") or row.fields.get("text", "")
             if text:

@@ -47,17 +47,17 @@ ROLES = {"system": "System", "user": "Prompt", "assistant": "Model", "tool": "Re
 FIGURES = {
     "model": "Model",
     "dialect": "Dialect",
-    "reason": "End",
+    "reason": "Status",
     "turns": "Turns",
     "calls": "Calls",
     "errors": "Errors",
     "repairs": "Repairs",
     "refusals": "Refusals",
-    "repeats": "Same call again",
-    "input_tokens": "Tokens read",
-    "output_tokens": "Tokens written",
+    "repeats": "Repeats",
+    "input_tokens": "Input tokens",
+    "output_tokens": "Output tokens",
     "cost": "Cost",
-    "seconds": "Time",
+    "seconds": "Duration",
 }
 
 
@@ -115,7 +115,7 @@ def list_steps(document: RunDocument) -> list[Step]:
                         step.label = f"{inner}answer"
                     step.texts["text"] = message.text
                     if usage.input_tokens or usage.output_tokens:
-                        step.texts["tokens"] = f"{usage.input_tokens} read, {usage.output_tokens} written"
+                        step.texts["tokens"] = f"{usage.input_tokens:,} in / {usage.output_tokens:,} out"
             case CallReady(call=call):
                 step = calls[path, call.id] = Step("call", f"{inner}{call.name}", number)
                 step.texts["arguments"] = _write_json(codec.encode_argument(call.arguments))

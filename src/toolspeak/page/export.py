@@ -48,29 +48,29 @@ STOP_WORDS = {
     "length": "Cut off",
     "refused": "Refused",
     "limit": "Limit reached",
-    "loop": "Going in circles",
+    "loop": "Stuck in a loop",
     "cancelled": "Cancelled",
     "error": "Failed",
 }
 
 STAGES = {
-    "writing": "not finished",
+    "writing": "unfinished",
     "ready": "not run here",
     "asking": "needs approval",
     "approved": "approved",
     "refused": "refused",
-    "running": "not finished",
+    "running": "unfinished",
     "suspended": "waits",
     "done": "",
     "failed": "error",
-    "malformed": "not readable",
+    "malformed": "unreadable",
 }
 
 SPAN_KINDS = {
     "thinking": "reasoning",
-    "malformed": "refused",
+    "malformed": "unreadable",
     "made_up": "made up",
-    "dropped": "does not count",
+    "dropped": "ignored",
     "retraction": "end of reasoning",
 }
 """What a part of a model's text was read as, where the word differs from that of the reader."""
@@ -135,7 +135,7 @@ class _ExportedRun:
             "<body>",
             self._draw_head(title),
             element("main", {"id": "rows", "aria-label": "Turns and calls"}, *self._draw_rows(None)),
-            element("footer", {}, escape_text("A run of toolspeak, in one file. Nothing in it is loaded.")),
+            element("footer", {}, escape_text("A toolspeak run in one file. It loads nothing from the network.")),
             f"<script>{script}</script>",
             "</body>",
             "</html>",
@@ -158,7 +158,7 @@ class _ExportedRun:
             _describe_cost(summary["cost"]) if summary["cost"] else "",
             _describe_seconds(self._duration) if self._duration else "",
         ]
-        words = text_element("span", f"state state-{tone}", _describe_end(reason) if is_done else "Not ended")
+        words = text_element("span", f"state state-{tone}", _describe_end(reason) if is_done else "Unfinished")
         return element(
             "header",
             {"class": "run-head"},
@@ -197,7 +197,7 @@ class _ExportedRun:
                     drawn.append(element("path", {"class": kind, "d": path}))
         height = str(len(lanes) * LANE_HEIGHT)
         faults = sum(len(lane.faults) for lane in lanes)
-        label = f"{len(lanes)} lanes over {_describe_seconds(self._duration)}, {faults} in red failed"
+        label = f"{len(lanes)} lanes over {_describe_seconds(self._duration)}, {faults} failed, in red"
         frame = {
             "class": "lanes",
             "viewBox": f"0 0 1000 {height}",
@@ -225,7 +225,7 @@ class _ExportedRun:
         blocks = [_draw_block(each["role"], each["text"]) for each in shown["messages"]]
         if tools := shown.get("tools"):
             blocks.append(_draw_block("tools", tools))
-        label = f"What the model was shown first, in the dialect {shown['dialect']}"
+        label = f"What the model saw first, in the dialect {shown['dialect']}"
         return element("details", {"class": "shown"}, text_element("summary", "", label), *blocks)
 
     def _draw_rows(self, parent: int | None) -> Iterator[Markup]:
@@ -271,7 +271,9 @@ class _ExportedRun:
             if section.type == "raw" and section.data is not None and section.data.get("rest"):
                 ended = find_end(self._document, row)
                 raw = "" if ended is None or ended.message.raw is None else ended.message.raw.text
-                yield DetailSection(type="json", label="The rest, without marks", text=raw[-section.data["rest"] :])
+                yield DetailSection(
+                    type="json", label="The rest, without annotations", text=raw[-section.data["rest"] :]
+                )
 
     def _draw_bar(self, row: OutlineRow) -> Markup | None:
         """Draw when a turn or a call ran, as a bar in the whole time of the run."""
@@ -295,15 +297,15 @@ class Lane(NamedTuple):
 
 def _list_lanes(rows: Iterable[OutlineRow]) -> Iterator[Lane]:
     """Yield the lanes of a run, as `overview.js` draws them."""
-    lanes = {name: Lane(name, "model", [], []) for name in ("model", "inner agents")}
+    lanes = {name: Lane(name, "model", [], []) for name in ("model", "sub-agents")}
     tools: dict[str, Lane] = {}
     approvals = Lane("approval", "approval", [], [])
     for row in rows:
         fields = row.fields
         if fields.get("void") or row.kind not in ("turn", "call"):
             continue
-        is_bad = any(fault != "repair" for fault in find_faults(row))
-        lane = lanes["inner agents" if row.path else "model"]
+        is_bad = any(fault in ("error", "refusal") for fault in find_faults(row))
+        lane = lanes["sub-agents" if row.path else "model"]
         if row.kind == "call":
             if (asked := fields.get("asked")) is not None:
                 (approvals.faults if is_bad else approvals.bars).append((asked, fields.get("answered") or asked))
@@ -370,9 +372,10 @@ def _describe_row_head(row: OutlineRow) -> RowHead:
 
 def _draw_counts(summary: Mapping[str, Any]) -> Iterator[Markup]:
     """Draw how much went wrong in a run."""
-    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn")):
+    for name, tone in (("errors", "bad"), ("refusals", "bad"), ("repairs", "warn"), ("repeats", "warn")):
         if count := summary[name]:
-            words = f"{count} {name if count > 1 else name[:-1]}"
+            noun = "repeated calls" if name == "repeats" else name
+            words = f"{count} {noun if count > 1 else noun[:-1]}"
             yield text_element("span", f"fault-count fault-{tone}", words)
 
 
@@ -418,6 +421,8 @@ def _list_call_badges(row: OutlineRow, *, is_bad: bool) -> Iterator[tuple[str, s
         yield "repaired", "warn"
     if fields.get("quoted"):
         yield "quoted", "warn"
+    if "repeat_of" in fields:
+        yield "same call again", "warn"
     if stage := STAGES.get(fields["stage"], fields["stage"]):
         yield stage, "bad" if is_bad else "plain"
     if fields.get("void"):

@@ -6,11 +6,11 @@ the run does (`rows.py`).
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolspeak.page.document import RunDocument
-from toolspeak.page.rows import preview_message
+from toolspeak.page.rows import OutlineRow, find_faults, preview_message
 from toolspeak.values import codec
 from toolspeak.values.events import (
     CallMalformed,
@@ -24,7 +24,7 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.messages import Text
 
-FIGURES_FORMAT = 1
+FIGURES_FORMAT = 2
 """To be raised when runs are measured in another way: those in an index are then measured again."""
 
 MAX_TEXT_CHARS = 200_000
@@ -35,22 +35,20 @@ MAX_PIECE_CHARS = 8_000
 
 MAX_TOOLS = 12
 
+MAX_REPEATED = 5
+"""How many calls that took effect more than once are named."""
+
 
 def measure_run(document: RunDocument) -> dict[str, Any]:
     """Return the figures of a run as JSON data, by the names that the browser knows. What is zero is left out."""
     summary = document.fold.summary
     calls: Counter[str] = Counter()
-    done: Counter[str] = Counter()  # calls that took effect, each with its arguments
-    written: dict[tuple[tuple[str, ...], str], str] = {}
     answer = ""
     for timed in document.facts:
         path, fact = (timed.fact.path, timed.fact.event) if isinstance(timed.fact, NestedFact) else ((), timed.fact)
         match fact:
             case CallReady(call=call):
                 calls[call.name] += 1
-                written[path, call.id] = f"{call.name} {_dump(call.arguments)}"
-            case ToolFinished(result=result) if result.ran and result.error is None:
-                done[written.get((path, result.call_id), result.call_id)] += 1
             case TurnEnded(message=message) if not path:
                 answer = preview_message(message) or answer
             case _:
@@ -60,11 +58,11 @@ def measure_run(document: RunDocument) -> dict[str, Any]:
         name: summary.get(name)
         for name in (
             *("title", "status", "reason", "detail", "model", "dialect"),
-            *("turns", "calls", "errors", "repairs", "refusals", "input_tokens", "output_tokens", "cost"),
+            *("turns", "calls", "errors", "repairs", "refusals", "repeats", "input_tokens", "output_tokens", "cost"),
         )
     }
     figures |= {
-        "repeats": sum(count - 1 for count in done.values()),
+        "repeated": _list_repeated(document.fold.rows),
         "tools": [[name, count] for name, count in calls.most_common(MAX_TOOLS)],
         "seconds": round(max(times) - min(times), 3) if times else None,
         "answer": answer,
@@ -72,6 +70,13 @@ def measure_run(document: RunDocument) -> dict[str, Any]:
     if figures["reason"] == "answered":
         del figures["detail"]
     return {name: value for name, value in figures.items() if value}
+
+
+def _list_repeated(rows: Sequence[OutlineRow]) -> list[tuple[str, str, int]]:
+    """Return the calls that took effect more than once: the tool, the beginning of the arguments, how often."""
+    again: Counter[int] = Counter(row.fields["repeat_of"] for row in rows if "repeat" in find_faults(row))
+    first = [(rows[index].fields, count + 1) for index, count in again.most_common(MAX_REPEATED)]
+    return [(fields["name"], fields.get("arguments", ""), times) for fields, times in first]
 
 
 def collect_words(document: RunDocument) -> str:

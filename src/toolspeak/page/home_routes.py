@@ -79,7 +79,7 @@ class HomeRoutes:
         key = read_key(request)
         source = self._library.find_source(key[0])
         if not isinstance(source, AnnotatedRuns):
-            raise UsageError("runs of this source are not kept, so nothing can be noted of them")
+            raise UsageError("runs from this source aren't stored, so you can't annotate them")
         annotation = parse_annotation(await read_object(request))
         await source.annotate(key[1], annotation)
         await self._catalogue.list_runs(at_once=True)

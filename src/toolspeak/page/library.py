@@ -41,6 +41,7 @@ class RunEntry:
     conversation: str = ""  # what tells the conversation that it belongs to from others
     labels: tuple[str, ...] = ()  # by what its program finds it, as `tenant: acme`
     annotation: Annotation = NOTHING_SAID
+    run_id: str = ""  # what the run calls itself, where `id` is something else
     version: str = ""  # differs whenever more of the run may be there
 
 

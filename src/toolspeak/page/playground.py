@@ -258,7 +258,7 @@ class PlaygroundRun:
         finally:
             self._file.close()
             has_ended = self.document.fold.summary["status"] == "done"  # then the end says what failed
-            self.document.finish("" if has_ended else failure or "the run was ended with the page")
+            self.document.finish("" if has_ended else failure or "the run was cancelled when the page was stopped")
 
     def cancel(self) -> bool:
         """End the run early."""
@@ -324,7 +324,7 @@ class Playground:
         The run goes on after the messages, which are those of `origin`.
         """
         if not prompt.strip():
-            raise UsageError("nothing is asked; write a prompt")
+            raise UsageError("the prompt is empty; write one")
         with self._create_run(setup, origin=origin) as (run_id, run):
             agent = self._build_agent(setup, run)
             asked = user(prompt, *attachments) if attachments else prompt
@@ -371,7 +371,7 @@ class Playground:
         if unknown:
             raise UsageError(f"there is no tool {unknown[0]!r} here; name its file on the command line with --tools")
         if sum(run.document.is_live for run in self._runs.values()) >= MAX_RUNNING:
-            raise UsageError(f"{MAX_RUNNING} runs are going on; wait for one of them, or end it")
+            raise UsageError(f"{MAX_RUNNING} runs are in progress; wait for one of them, or cancel it")
         path = self._folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
         run = PlaygroundRun(path, began_at, origin)
         run_id = self._files.add(path)

@@ -185,6 +185,7 @@ class RecordFiles:
             reason=ended.reason if ended is not None else "",
             updated=found.changed,
             size=_format_bytes(size),
+            run_id=started.run_id if started is not None else "",
             version=found.version,
         )
 

@@ -240,7 +240,7 @@ class ViewerRoutes:
         key = read_key(request)
         source = self._library.find_source(key[0])
         if not isinstance(source, RunControl):
-            raise UsageError("the runs of this source have happened; nothing can be answered")
+            raise UsageError("runs from this source are only shown; you can't control them")
         return key, source
 
     async def _read_row(self, request: Request, read: Callable[[RunDocument, int], T]) -> T:

@@ -50,24 +50,29 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 MAX_PREVIEW_CHARS = 160
 
 MAX_DETAIL_CHARS = 4000
 """How much is kept of why a run ended: whole, since the head of a run shows it."""
 
+MAX_ALIKE = 50
+"""With how many earlier calls that begin alike a call is compared."""
+
 PROGRAM_MODEL = "program"
 """The name of the model of an inner run that is a program."""
 
 RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
 
-Fault: TypeAlias = Literal["error", "repair", "refusal"]
-"""What went wrong in a row: it failed or could not be read, it had to be repaired, or somebody did not allow it."""
+Fault: TypeAlias = Literal["error", "repair", "refusal", "repeat"]
+"""What went wrong in a row: it failed or could not be read, it had to be repaired, somebody did not allow it, or it
+took effect although the same call had before."""
 
 QUOTED = "quoted from a text that the model was shown, and nobody can be asked"
 """Why a quoted call is refused where nobody can approve it."""
 
-COUNTS = {"error": "errors", "repair": "repairs", "refusal": "refusals"}
+COUNTS = {"error": "errors", "repair": "repairs", "refusal": "refusals", "repeat": "repeats"}
 """Under which names a summary counts faults."""
 
 Path: TypeAlias = tuple[str, ...]
@@ -179,7 +184,9 @@ def find_faults(row: OutlineRow) -> tuple[Fault, ...]:
             ending: tuple[Fault, ...] = ("refusal",) if stage == "refused" else ()
             if stage in ("failed", "malformed"):
                 ending = ("error",)
-            return (*ending, "repair") if fields.get("repair") else ending
+            repaired: tuple[Fault, ...] = ("repair",) if fields.get("repair") else ()
+            repeated: tuple[Fault, ...] = ("repeat",) if "repeat_of" in fields else ()
+            return (*ending, *repaired, *repeated)
         case "turn":
             return ("error",) if fields.get("finish", "stop") not in ENDED_WELL else ()
         case "note":
@@ -189,7 +196,7 @@ def find_faults(row: OutlineRow) -> tuple[Fault, ...]:
 
 
 def count_run(facts: Iterable[Fact]) -> dict[str, int]:
-    """Return how many `turns`, `calls`, `errors`, `repairs` and `refusals` a run has."""
+    """Return how many `turns`, `calls`, `errors`, `repairs`, `refusals` and `repeats` a run has."""
     rows = RowFold()
     for fact in facts:
         rows.add(fact, None)
@@ -214,6 +221,9 @@ class RowFold:
         self.summary |= dict.fromkeys(("turns", "calls", *COUNTS.values()), 0)
         self.is_fork = False
         self.raw_tools: set[str] = set()
+        self._repeatable: set[str] = set()  # tools whose calls may be repeated
+        self._written: dict[int, Mapping[str, Any]] = {}  # the arguments of calls that have no result yet, by row
+        self._done: dict[tuple[str, str], list[tuple[int, Mapping[str, Any]]]] = {}  # calls that took effect
         self._faults: dict[int, tuple[Fault, ...]] = {}
         self._runs: dict[Path, _RunRows] = {(): _RunRows(self, (), None)}
         self._touched: dict[int, OutlineRow] = {}
@@ -241,6 +251,37 @@ class RowFold:
             for fault in each:
                 self.summary[COUNTS[fault]] += sign
         self._faults[row.index] = faults
+
+    def note_tools(self, tools: Iterable[ToolSpec]) -> None:
+        """Note what is known of tools that a run offers from now on."""
+        for spec in tools:
+            if spec.raw is not None:
+                self.raw_tools.add(spec.name)
+            if spec.effect == "once":
+                self._repeatable.discard(spec.name)
+            else:
+                self._repeatable.add(spec.name)
+
+    def note_arguments(self, row: OutlineRow, arguments: Mapping[str, Any]) -> None:
+        """Note the arguments of a call, until it has a result."""
+        self._written[row.index] = arguments
+
+    def find_repeated(self, row: OutlineRow, *, took_effect: bool) -> int | None:
+        """Return the row of the first equal call that took effect; None if there is none, or this one may be repeated.
+
+        Equal calls begin alike, so a call is compared with the few whose preview is the same.
+        """
+        arguments = self._written.pop(row.index, None)
+        name: str = row.fields["name"]
+        if not took_effect or arguments is None or name in self._repeatable:
+            return None
+        known = self._done.setdefault((name, row.fields.get("arguments", "")), [])
+        for index, others in known:
+            if others == arguments:
+                return index
+        if len(known) < MAX_ALIKE:
+            known.append((row.index, arguments))
+        return None
 
     def find_draft_row(self, path: Path, call_id: str | None) -> OutlineRow | None:
         """Return the row that text belongs to which is arriving now: that of a call, or of the open turn."""
@@ -314,6 +355,7 @@ class _RunRows:
                 is_raw = call.name in self._fold.raw_tools
                 written = (_preview_raw if is_raw else _preview_arguments)(call.arguments)
                 row = self._fold.change(row, arguments=written, ready=at)
+                self._fold.note_arguments(row, call.arguments)
                 return row if repair == "none" else self._fold.change(row, repair=repair)
             case CallMalformed():
                 row = self._add_call(fact.call_id, name=fact.name or "", stage="malformed", at=at)
@@ -365,7 +407,7 @@ class _RunRows:
         self._dialect = fact.dialect
         self._started, self._has_approver = at, fact.has_approver
         self._approved_tools = {spec.name for spec in fact.tools if spec.approve}
-        self._fold.raw_tools.update(spec.name for spec in fact.tools if spec.raw is not None)
+        self._fold.note_tools(fact.tools)
         if not self._path:
             self._fold.summary |= {
                 "run_id": fact.run_id,
@@ -438,6 +480,9 @@ class _RunRows:
             fields["media"] = len(result.media)
         if not result.ran:
             fields["ran"] = False
+        earlier = self._fold.find_repeated(row, took_effect=result.ran and result.error is None)
+        if earlier is not None:
+            fields["repeat_of"] = earlier
         return self._fold.change(row, **fields)
 
     def _add_note(self, fact: OwnFact, at: float | None) -> OutlineRow:
@@ -445,21 +490,22 @@ class _RunRows:
             case RunResumed():
                 self._drop_turn()
                 self._set_status("running")
-                text = "Resumed from its facts by another process"
+                text = "Resumed by another process"
                 if self._fold.is_fork and not self._path:
-                    text, self._fold.is_fork = "From here on the run is its own; what is above was taken over", False
+                    text, self._fold.is_fork = "Forked here; everything above comes from the original run", False
             case Compacted(dropped=dropped, shortened=shortened):
                 self._pay(fact.usage, fact.cost)
                 text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
             case TurnRestarted(failed=failed, reason=reason, model=model):
                 self._drop_turn()
-                text = f"{failed} failed ({reason}); {model} is asked instead"
+                text = f"{failed} failed ({reason}); trying {model} instead"
             case SaidInThought():
                 self._drop_calls()
                 text = "All of this turn so far turned out to be reasoning"
             case Guided():
                 text = f"{fact.summary[:1].upper()}{fact.summary[1:]}"
             case HandedOver(agent=agent):
+                self._fold.note_tools(fact.tools)
                 text = f"Handed over to {agent}"
             case Interrupted(cause=cause, detail=detail):
                 text = f"Interrupted ({cause})" + (f": {detail}" if detail else "")
@@ -492,7 +538,7 @@ class _ProgramRows(_RunRows):
             return super().add(fact, at)
         match fact:
             case RunStarted():
-                self._fold.raw_tools.update(spec.name for spec in fact.tools if spec.raw is not None)
+                self._fold.note_tools(fact.tools)
             case TurnEnded():
                 self._pay(fact.usage, fact.cost)
             case TurnStarted() | RunEnded() | RunResumed() | Interrupted():

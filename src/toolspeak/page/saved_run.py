@@ -56,7 +56,7 @@ def write_test(document: RunDocument, targets: Sequence[str] = ()) -> str:
     started = find_start(document)
     *before, prompt = started.messages
     if prompt.role != "user" or any(message.role != "system" for message in before):
-        raise UsageError("a test is written from a run that begins with a prompt, and this one goes on a conversation")
+        raise UsageError("a test needs a run that starts with a prompt, and this one continues a conversation")
     state = fold(reduce, (timed.fact for timed in document.facts), initial_state(started.tools))
     if state.ended is None:
         raise UsageError("the run has not ended; a test needs its end")

@@ -118,7 +118,7 @@ class SavedSet:
         """Return the name and the content of the file; raise `UsageError` if no run is part of it."""
         if not self.count:
             whys = "; ".join(dict.fromkeys(why for _, why in self.left_out))
-            raise UsageError(f"none of these runs can be saved so: {whys}")
+            raise UsageError(f"none of these runs can be saved in this form: {whys}")
         if self._form == "suite":
             return "suite.jsonl", "".join(json.dumps(each) + "\n" for each in self._questions).encode()
         tools = (

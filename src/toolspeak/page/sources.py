@@ -282,7 +282,7 @@ class GatewayExchanges:
                         "the gateway does not have this; it keeps the last hundred exchanges if it runs with --watch"
                     )
                 if response.status in (401, 403):
-                    raise UsageError("the gateway does not take the key; name its variable with --key-env")
+                    raise UsageError("the gateway rejected the key; name its variable with --key-env")
                 if response.status != 200:
                     raise UsageError(f"the gateway answered with status {response.status}")
                 body = await response.content.read(MAX_REPORT_BYTES)

@@ -46,7 +46,8 @@ def explain(
         finish: How the message ended. A call that is cut off at the end is completed only if the message ended well.
 
     Examples:
-        >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
+        >>> schema = {"type": "object", "properties": {}}
+        >>> spec = ToolSpec(name="now", description="The time.", parameters=schema)
         >>> spans = explain("Let me see.\n<tool_call>now()</tool_call>", [spec]).spans
         >>> [(span.kind, span.rule, span.start, span.end) for span in spans]
         [('prose', None, 0, 12), ('skipped', None, 12, 23), ('call', 'token', 23, 28), ('skipped', None, 28, 40)]

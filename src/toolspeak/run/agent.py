@@ -178,11 +178,11 @@ class Agent(BaseAgent[T_co, Deps]):
         settings: "Settings | None" = None,
         provenance: Provenance = "ask",
     ) -> None:
-        """Put an agent together.
+        """Create an agent.
 
         Args:
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
-                if left out. In a list, the next one is asked when one is down, breaks off or is rate-limited.
+                if left out. With a list, the agent asks the next one when one is down, breaks off or is rate-limited.
             tools: Functions, tools, a module, package, file or folder to discover them in, or MCP servers, such as
                 `"mcp:npx some-server"`, `"mcp:https://host/mcp"`, `"mcp.json"` or `mcp.tools(…)`.
             output: The type of the agent's answers: a pydantic model, a dataclass, or another type that pydantic
@@ -203,13 +203,13 @@ class Agent(BaseAgent[T_co, Deps]):
             summarize: A function that summarizes the messages that are dropped from a conversation longer than
                 `Limits.context`. Without it, the model writes the summary.
             deps: An object for tools, in their `Context`.
-            tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            tool_timeout: Seconds before a call times out, if its tool has no timeout of its own.
             on_tool_error: What happens after an exception in a tool, other than a `ToolError`: `"tell"` tells the
                 model, and the run continues; `"raise"` ends the run with it. By default the model object decides: a
                 `ScriptedModel` raises, all others tell.
             tool_budget: The most tokens that tools may take in a request. Descriptions are shortened to fit; if that is
                 not enough, the model is shown the tools that the prompt may be about, and can search for the others.
-            escalate: When the next of several models is asked for a message although the first one answers: `"loop"`
+            escalate: When to ask the next of several models for a message although the first one answers: `"loop"`
                 (it repeats itself), `"malformed"` (its calls cannot run), `"missing"` (a required call is missing), or
                 several of them: `"loop,malformed,missing"`. After that message, the first model continues.
             code: Whether the model writes programs that call the tools as functions, or the limits of these programs.
@@ -269,7 +269,7 @@ class Agent(BaseAgent[T_co, Deps]):
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect of the first model. With `"auto"`, the first run may change it, if a server must be asked."""
+        """The dialect of the first model. With `"auto"`, the first run may change it by asking a server."""
         return self._dialects.dialects[0]
 
     @property
@@ -350,20 +350,22 @@ class Agent(BaseAgent[T_co, Deps]):
             effect: What a call does, as for `tool`. An interrupted call continues from the facts of the inner run,
                 whose own calls keep their effects; with `"once"` it is given up instead.
             approve: Whether calls need approval.
-            timeout: Seconds after which a call is given up.
+            timeout: Seconds before a call times out.
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, calls, says
             >>> expert = Agent(ScriptedModel([says("About 709,000.")]))
-            >>> model = ScriptedModel([calls(("expert", {"prompt": "People in Oslo?"})), says("709,000 people.")])
-            >>> outcome = Agent(model, [expert.as_tool("expert", "Knows cities.")]).run("How large is Oslo?")
+            >>> question = calls(("expert", {"prompt": "People in Oslo?"}))
+            >>> model = ScriptedModel([question, says("709,000 people.")])
+            >>> agent = Agent(model, [expert.as_tool("expert", "Knows cities.")])
+            >>> outcome = agent.run("How large is Oslo?")
             >>> outcome.calls[0].output, outcome.text
             ('About 709,000.', '709,000 people.')
         """
         return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
 
     def as_handoff(self, name: str, description: str = "", *, approve: bool | ApprovalRule = False) -> Tool[..., Any]:
-        """Return a tool by which another agent hands its conversation over to this agent, which then takes over.
+        """Return a tool with which another agent hands its conversation over to this agent.
 
         This agent uses its own models, system prompt and tools. The limits and the type of the answer stay
         those of the run. `outcome.agent` is `name` if this agent gave the answer.
@@ -375,8 +377,10 @@ class Agent(BaseAgent[T_co, Deps]):
 
         Examples:
             >>> from toolspeak.testing import ScriptedModel, calls, says
-            >>> billing = Agent(ScriptedModel([says(""), says("You paid twice.")]), system="You know the invoices.")
-            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [billing.as_handoff("billing", "For invoices.")])
+            >>> clerk = ScriptedModel([says(""), says("You paid twice.")])
+            >>> billing = Agent(clerk, system="You know the invoices.")
+            >>> handoff = billing.as_handoff("billing", "For invoices.")
+            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [handoff])
             >>> outcome = desk.run("Why is my bill so high?")
             >>> outcome.text, outcome.agent
             ('You paid twice.', 'billing')

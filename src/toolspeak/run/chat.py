@@ -85,7 +85,7 @@ class Chat(Runnable[T_co, Deps]):
         """Load a saved conversation.
 
         Args:
-            agent: The agent that continues; it may be another one than before.
+            agent: The agent that continues; it need not be the one that started.
             saved: What `save` returned, or the `Path` of a file; None starts a new conversation.
 
         Raises:

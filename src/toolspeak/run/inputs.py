@@ -53,6 +53,7 @@ from toolspeak.values.limits import Limits
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, Part, Text, compose, system, user
 from toolspeak.values.origin import Origin, Stretch
+from toolspeak.values.package import suggest_install
 
 if TYPE_CHECKING:
     from toolspeak.settings import Settings
@@ -166,7 +167,7 @@ def check_prices(limits: Limits, models: Sequence[Model], tools: Iterable[Tool[.
     unknown = list(dict.fromkeys(model.name for model in known if find_model_cost(model, Usage()) is None))
     if not unknown:
         return
-    installing = "" if is_price_list_installed() else "install the price list (pip install 'toolspeak[prices]'), or "
+    installing = "" if is_price_list_installed() else f"install the price list ({suggest_install('prices')}), or "
     raise UsageError(
         f"Limits(cost={limits.cost!r}): the price of {', '.join(unknown)} is unknown, so that the limit could not be "
         f"kept; {installing}say what tokens cost: connect(name, at=…, cost=function of the Usage), or a method "

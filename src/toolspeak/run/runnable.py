@@ -190,10 +190,10 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     @overload
     def run(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]: ...
     def run(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]:
-        """Ask, and wait for the answer.
+        """Run the agent with a prompt, and wait for the outcome.
 
         Args:
-            prompt: What is asked.
+            prompt: The prompt.
             output: The type that the answer must have, instead of the agent's own; `outcome.output` is an object of
                 that type.
             **options: `messages`, `tool_choice`, `limits`, `deps`, `model` and so on; see `RunOptions`. With
@@ -204,8 +204,8 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
             The outcome. A run that stops early, at a limit for example, has an outcome like any other.
 
         Raises:
-            ModelError: The endpoint failed; `error.outcome` has the run until then.
-            RunPaused: A call needs an approval, and the agent has no `approve` function.
+            ModelError: The endpoint failed; `error.outcome` has the run up to that point.
+            RunPaused: A call needs approval, and the agent has no `approve` function.
             OutputMissing: The run ended without the typed output; `error.outcome` has the run.
         """
         return self._prepare(prompt, output, options, watched=False).wait()
@@ -229,7 +229,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     @overload
     async def arun(self, prompt: Prompt = None, *, output: Any, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]: ...
     async def arun(self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]) -> Outcome[Any]:
-        """Ask, and wait for the answer in the running event loop; see `run`."""
+        """Run the agent in the running event loop; see `run`."""
         return await self._prepare(prompt, output, options, watched=False).finish()
 
     @overload
@@ -255,7 +255,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     def stream(
         self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]
     ) -> Stream[Outcome[Any]]:
-        """Ask, and iterate over the events as they happen; `stream.outcome` is there at the end. See `run`."""
+        """Run the agent, and iterate over its events as they happen; then use `stream.outcome`. See `run`."""
         return Stream(self._prepare(prompt, output, options, watched=True))
 
     @overload
@@ -281,7 +281,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     def astream(
         self, prompt: Prompt = None, *, output: Any = None, **options: Unpack[MayRun[Deps]]
     ) -> AsyncStream[Outcome[Any]]:
-        """Ask, and iterate over the events in the running event loop; see `stream`."""
+        """Run the agent, and iterate over its events in the running event loop; see `stream`."""
         return AsyncStream(self._prepare(prompt, output, options, watched=True))
 
     @overload
@@ -299,9 +299,9 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     @overload
     def resume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]: ...
     def resume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]:
-        """Go on with a run from its facts, and wait for the answer.
+        """Resume a run from its facts, and wait for the outcome.
 
-        The run may have paused, may have failed, or may have been cut off with the process it ran in.
+        The run may have paused or failed, or its process may have died.
 
         Args:
             facts: The facts, as `RunPaused`, an outcome or a recorder has them.
@@ -325,7 +325,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     @overload
     async def aresume(self, facts: Facts, *, output: Any, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]: ...
     async def aresume(self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]) -> Outcome[Any]:
-        """Go on with a run, and wait for the answer in the running event loop; see `resume`."""
+        """Resume a run in the running event loop; see `resume`."""
         return await self._prepare_resume(facts, output, options, watched=False).finish()
 
     @overload
@@ -351,7 +351,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     def stream_resume(
         self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]
     ) -> Stream[Outcome[Any]]:
-        """Go on with a run, and iterate over its new events; `stream.outcome` is there at the end. See `resume`."""
+        """Resume a run, and iterate over its new events; then use `stream.outcome`. See `resume`."""
         return Stream(self._prepare_resume(facts, output, options, watched=True))
 
     @overload
@@ -377,7 +377,7 @@ class Runnable(TypedRunnable[T_co, Deps], ABC):
     def astream_resume(
         self, facts: Facts, *, output: Any = None, **options: Unpack[MayResume[Deps]]
     ) -> AsyncStream[Outcome[Any]]:
-        """Go on with a run, and iterate over its new events in the running event loop; see `stream_resume`."""
+        """Resume a run, and iterate over its new events in the running event loop; see `stream_resume`."""
         return AsyncStream(self._prepare_resume(facts, output, options, watched=True))
 
     def _prepare(self, prompt: Prompt, output: Any, options: MayRun, *, watched: bool) -> AgentRun[Any]:

@@ -378,7 +378,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         approve: Whether calls need approval: always, or if a function of the call (and of its `Context`, if it has a
             second parameter) returns True. `call.arguments` has the values that `function` would get.
         sequential: Run a call alone, not in parallel with other calls.
-        timeout: Seconds after which a call is given up.
+        timeout: Seconds before a call times out.
         max_output: Characters of the result that the model is shown.
         raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
             text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
@@ -393,7 +393,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
             as foreign for this tool.
         reconcile: With `effect="once"`: a function of the call (and of its `Context`, if it has a second parameter)
             that finds out after a crash whether the call took effect. It returns `Happened(output)`; False if it did
-            not, so that it is made now; or None if that is unknown, which the model is told.
+            not, so the call is made now; or None if that is unknown, and the model is told so.
 
     Examples:
         >>> @tool(effect="read", timeout=5)

@@ -48,7 +48,7 @@ Free = Weight.FREE
 
 
 class Key:
-    """A field of foreign results by which your tools know a thing: `@tool(result={"id": Key("file_id")})`.
+    """A field of foreign results that identifies a thing for your tools: `@tool(result={"id": Key("file_id")})`.
 
     A key fills parameters, and nothing else: its value must be used whole, and as one of these parameters.
 

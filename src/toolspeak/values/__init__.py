@@ -17,6 +17,7 @@ and `spec.py`: nearly everything else in the package is about these three.
     validation.py    what does not fit a schema, in words for a model
     coercion.py      arguments brought into the form of their schema
     work_budget.py   how much work may be done with a schema or a value
+    recent.py        what was made lately and may be used again, bounded in size and time
     attachments.py   images and files for messages of the user
     escaping.py      escapes for characters that are obeyed or hidden instead of shown
     address.py       addresses as they may be shown, without passwords and keys

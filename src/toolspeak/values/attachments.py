@@ -46,7 +46,7 @@ def image(source: AttachmentSource, *, mime: str | None = None) -> Media:
     Example: `user("What is this?", image("cat.png"))`.
 
     Args:
-        source: The path, the address or the bytes of the image. An address is given to the endpoint, which loads it.
+        source: The path, the address or the bytes of the image. The endpoint loads an address itself.
         mime: The type, such as `image/png`, where neither the content nor the name shows it.
 
     Raises:
@@ -70,7 +70,7 @@ def file(source: AttachmentSource, *, name: str | None = None, mime: str | None 
     Text files are sent as text, with their name. Which other types a model takes depends on its endpoint.
 
     Args:
-        source: The path, the address or the bytes of the file. An address is given to the endpoint, which loads it.
+        source: The path, the address or the bytes of the file. The endpoint loads an address itself.
         name: The name that the model sees; by default that of the path or the address.
         mime: The type, where neither the content nor the name shows it.
 

@@ -1,14 +1,14 @@
 """The errors that toolspeak raises. An error says what was wrong, where, and what to do.
 
     ToolspeakError
-    ├── UsageError              a wrong argument, a function that cannot be a tool, a file that does not import
+    ├── UsageError              a wrong argument, function or file
     │   ├── ReplayMiss          a recording has no answer to a request of a replayed run
     │   └── ToolsChanged        an MCP server has changed the descriptions of its tools
     ├── ModelError              the endpoint failed
-    │   ├── RateLimited         it asked to slow down until no retries were left
+    │   ├── RateLimited         it still asked to slow down after all retries
     │   ├── ProviderError       it refused the request or failed to answer it
-    │   │   ├── ContextExceeded     the conversation does not fit into the context of the model
-    │   │   └── EndpointDown    it could not be reached or failed; another endpoint may answer
+    │   │   ├── ContextExceeded     the conversation does not fit into the context
+    │   │   └── EndpointDown    it could not be reached or failed
     │   │       └── EndpointTimeout     it sent nothing in time
     │   └── StreamInterrupted   it stopped in the middle of a message
     ├── ToolError               a tool call failed
@@ -16,7 +16,7 @@
     │   └── ServerFailed        an MCP server did not start, or gave no answer
     ├── OutputMissing           the run ended without its typed output
     ├── LimitReached            agents call agents too deeply
-    ├── StoreUnavailable        the database of durable runs cannot be reached, read or written
+    ├── StoreUnavailable        the store of durable runs cannot be used
     ├── SpansNotSent            an OpenTelemetry collector cannot be reached, or refuses spans
     └── RunPaused               the run waits for an approval; it can be resumed
 
@@ -73,7 +73,7 @@ class ModelError(ToolspeakError):
 
 
 class RateLimited(ModelError):
-    """The endpoint asked to slow down until no retries were left."""
+    """The endpoint still asked to slow down when no retries were left."""
 
 
 class ProviderError(ModelError):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ToolspeakError(Exception):
-    """The root of all errors of this library.
+    """The base class of all errors of this library.
 
     Attributes:
         outcome: If a run had begun and this error ended it, its `Outcome`: the messages, calls and facts until then.
@@ -32,7 +32,7 @@ class ToolspeakError(Exception):
 
 
 class UsageError(ToolspeakError):
-    """An argument or a file cannot be used; the message says which, why, and how to mend it."""
+    """An argument or a file cannot be used; the message says which, why, and how to fix it."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

@@ -53,8 +53,8 @@ class Limits:
             only the output is estimated.
         seconds: Seconds from the start of the run, or from the moment it is resumed, including the time of the agent's
             `system` and `choose_tools` functions.
-        repeats: How often a call may have the same result. One time earlier, the model is told so; at this time, its
-            tool is withheld for a message; once more, the model is asked for its answer without calls (`Guided`).
+        repeats: After this many equal calls with the same result, their tool is withheld for one message. One call
+            earlier the model is told; one call later it must answer without calls (`Guided`).
         concurrent: Calls that run at the same time; further calls wait.
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
         depth: How deeply agents that are tools may be nested below the run: with 1 its tools can be agents, with 2
@@ -62,7 +62,7 @@ class Limits:
         context: Tokens of one request and its answer. A longer conversation is compacted (`Compacted`) before the
             model is asked. Models on this machine have such a limit by default.
         result_tokens: The largest result that the model is shown whole, in tokens of four characters. Of a longer one
-            it is shown the beginning and the end, a quarter as much, and reads the rest with `recall`. None means a
+            it sees the beginning and the end, a quarter as much, and reads the rest with `recall`. None means a
             quarter of the context, from 1,024 to 16,384. A tool's `max_output` overrides it.
     """
 

@@ -196,6 +196,14 @@ class Raw:
 
 @frozen
 class Message:
+    """A message of a conversation.
+
+    Attributes:
+        role: Who sent it: `system`, `user`, `assistant` or `tool`.
+        parts: Text, reasoning, media, calls and results, in order.
+        raw: The text that an assistant's message was parsed from; None if there is none.
+    """
+
     kind: ClassVar[Literal["message"]] = "message"
     role: Role
     parts: tuple[Part, ...]
@@ -288,12 +296,12 @@ def assume_origin(message: Message, origin: Origin) -> Message:
 
 
 def system(text: str) -> Message:
-    """Return a system message of one text."""
+    """Return a system message with this text."""
     return Message(role="system", parts=(Text(text=_check_text(text, "system")),))
 
 
 def user(text: str, *attachments: Media) -> Message:
-    """Return a user message of one text, with the images and files that belong to it.
+    """Return a user message: a text, and the images and files that belong to it.
 
     Args:
         text: The user's text.

@@ -74,7 +74,7 @@ class Outcome(Generic[T_co]):
         facts: The facts of the run, from which it can be resumed.
         usage: Tokens of all turns.
         cost: The cost of all turns in US dollars; None if the price of one of them is unknown.
-        stop_reason: Why the run ended: `answered`, or what stopped it before.
+        stop_reason: Why the run ended: `answered`, or the reason why it stopped early.
         detail: Details of the stop reason.
         output: The typed answer; None if the run was started without `output`.
         agent: The name of the agent that answered, if the conversation was handed over to it; else "".

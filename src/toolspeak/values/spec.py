@@ -62,7 +62,7 @@ class ToolSpec:
         effect: What a call changes; decides what may start early, be retried or be repeated.
         approve: Whether calls need approval.
         sequential: Whether a call must run alone.
-        timeout: Seconds after which a call is given up.
+        timeout: Seconds before a call times out.
         max_output: Characters of the result that a model is shown.
         raw: The parameter that takes one raw text, such as a patch or a program. In the text dialects, a model may
             write that text as it is, in a fenced block labelled with the name of the tool.

@@ -130,10 +130,12 @@ class AnswerEncoder(ABC):
         content_type: The media type of a stream.
         body: The whole answer, once its end was written, where the API has one at the end of a stream as well (OpenAI's
             responses).
+        written_body: That answer as JSON, if it was written in a stream.
     """
 
     content_type: str = "text/event-stream"
     body: dict[str, Any] | None = None
+    written_body: str = ""
 
     def __init__(self) -> None:
         self._calls: dict[str, int] = {}  # the places of the calls that were begun, by their ids
@@ -170,7 +172,7 @@ class AnswerEncoder(ABC):
         """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
 
     def join(self, bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the body of several whole answers to one request, where the API has that (OpenAI's chat)."""
+        """Return the body of several whole answers to one request, where the API has that (OpenAI's chat, Gemini)."""
         return bodies[0]
 
     def _encode(self, event: Event) -> bytes:

@@ -5,7 +5,7 @@ A field that is null counts as left out: clients write both.
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import AUTO, ToolChoice
@@ -15,8 +15,14 @@ from toolspeak.values.spec import MAX_SCHEMA_VALUES, ToolSpec, find_size_problem
 from toolspeak.wire.errors import FailureName
 from toolspeak.wire.media import decode_data_url, guess_image_type, is_data_url
 
+S = TypeVar("S")
+T = TypeVar("T")
+
 MAX_TOOLS = 1_000
 """The most tools of one request."""
+
+MAX_ANSWERS = 4
+"""The most answers to one request. The model is asked for each of them."""
 
 MAX_STOP_TEXTS = 256
 """The most texts that end an answer."""
@@ -56,6 +62,22 @@ class FieldError(UsageError):
         self.param = param
         self.code = code
         self.failure: FailureName = failure
+
+
+class ToolList(list[Any]):
+    """The tools of a request, shared by all requests that have them in the same words. It must not be changed."""
+
+    __slots__ = ("_derived",)
+
+    def __init__(self, tools: list[Any]) -> None:
+        super().__init__(tools)
+        self._derived: dict[Callable[..., Any], Any] = {}
+
+    def derive(self, make: Callable[[S], T], given: S) -> T:
+        """Return `make(given)`, which depends on nothing but this list. It is made once, and must not be changed."""
+        if make not in self._derived:
+            self._derived[make] = make(given)
+        return self._derived[make]
 
 
 class Fields:
@@ -157,7 +179,7 @@ def _cut(text: str) -> str:
 
 def check_kind(value: Any, kind: type[Any], path: str) -> Any:
     """Return `value` if it has the type `kind`. Otherwise raise `FieldError` with the path."""
-    if type(value) is kind or (kind is float and type(value) is int):
+    if type(value) is kind or (kind is float and type(value) is int) or (kind is list and type(value) is ToolList):
         return value
     found = _KIND_NAMES.get(value.__class__, "nothing")
     raise FieldError(path, f"expected {_KIND_NAMES[kind]}, found {found}", "invalid_type")
@@ -179,6 +201,15 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         return ToolSpec(name=name, description=description, parameters=parameters, origin=Origin.FOREIGN_DESCRIPTION)
     except UsageError:
         raise fields.error(schema_name, find_size_problem(parameters) or "cannot be used") from None
+
+
+def read_tools_once(fields: Fields, read: Callable[[Fields], T]) -> T:
+    """Return what `read` makes of the field `tools`, and of nothing else. It must not be changed.
+
+    If several requests share the tools, only the first of them reads them.
+    """
+    tools = fields.value("tools")
+    return tools.derive(read, fields) if type(tools) is ToolList else read(fields)
 
 
 def is_strict(tool: Fields) -> bool:
@@ -226,6 +257,14 @@ def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path:
 
 
 # What two APIs or more have in the same form
+
+
+def read_answer_count(fields: Fields, name: str) -> int:
+    """Return how many answers a request asks for, in the field `name`."""
+    count = fields.integer(name, minimum=1) or 1
+    if count > MAX_ANSWERS:
+        raise fields.error(name, f"at most {MAX_ANSWERS} answers can be requested", "unsupported_value")
+    return count
 
 
 def read_content(fields: Fields, name: str, read_part: Callable[[Fields], Any]) -> tuple[Any, ...]:

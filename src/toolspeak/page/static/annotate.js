@@ -2,7 +2,7 @@
 // What people say of a run: a score, a note and tags. They stand beside the run, whose facts never change.
 
 import { fetchAnnotation, saveAnnotation } from "./api.js";
-import { h } from "./dom.js";
+import { h, showControls } from "./dom.js";
 
 /** @import { Annotation, RunKey } from "./types.js" */
 
@@ -19,7 +19,7 @@ export function buildNotesButton(key) {
   const draw = () => {
     const said = [annotation.score ? `${annotation.score} of 5` : "", ...annotation.tags, annotation.note ? "note" : ""].filter(Boolean);
     button.replaceChildren(said.length > 0 ? h("span", {}, said.join(" · ")) : "Score, note, tags…");
-    button.title = annotation.note;
+    button.title = showControls(annotation.note);
   };
   button.addEventListener("click", () =>
     showDialog(key, annotation, (saved) => {
@@ -53,10 +53,10 @@ function showDialog(key, annotation, onSave) {
   noScore.checked = annotation.score === null;
   const note = h("textarea", { class: "field", rows: 4, maxlength: 10_000, "aria-label": "Note" });
   note.value = annotation.note;
-  const tags = h("input", { type: "text", class: "field", placeholder: "billing, look at again", "aria-label": "Tags, separated by commas" });
+  const tags = h("input", { type: "text", class: "field", placeholder: "billing, to review", "aria-label": "Tags, separated by commas" });
   tags.value = annotation.tags.join(", ");
   const state = h("p", { class: "quiet", role: "status" });
-  const dialog = h("dialog", { class: "dialog notes-dialog", "aria-label": "What you say of this run" });
+  const dialog = h("dialog", { class: "dialog notes-dialog", "aria-label": "Review this run" });
   const save = h("button", { type: "button", class: "button button-main" }, "Save");
   save.addEventListener("click", async () => {
     const chosen = scores.find(({ box }) => box.checked)?.box.value;
@@ -76,7 +76,7 @@ function showDialog(key, annotation, onSave) {
     save.disabled = false;
   });
   dialog.append(
-    h("h2", {}, "What you say of this run"),
+    h("h2", {}, "Review this run"),
     h(
       "fieldset",
       { class: "chips" },
@@ -86,7 +86,7 @@ function showDialog(key, annotation, onSave) {
     ),
     h("label", { class: "labelled" }, "Note", note),
     h("label", { class: "labelled" }, "Tags", tags),
-    h("p", { class: "quiet" }, "It is kept beside the run, which stays as it was."),
+    h("p", { class: "quiet" }, "Saved beside the run. The run itself doesn't change."),
     state,
     h("div", { class: "dialog-buttons" }, save, h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel")),
   );

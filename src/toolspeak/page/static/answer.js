@@ -77,7 +77,7 @@ export class AnswerCard {
       const isAnswer = model.summary.reason === "answered";
       const drawn = (answer.is_json ? drawJson(answer.answer) : undefined) ?? drawMarkdown(answer.answer);
       this._text.append(
-        this._drawHead(isAnswer ? "Answer" : "What the model wrote last", answer.answer, answer.is_cut ? answerRow : undefined),
+        this._drawHead(isAnswer ? "Answer" : "Last message", answer.answer, answer.is_cut ? answerRow : undefined),
         drawn,
       );
     }
@@ -94,7 +94,7 @@ export class AnswerCard {
   /** @param {string} words @param {string} text @param {number} [row] the row that has the rest */
   _drawHead(words, text, row) {
     const head = h("div", { class: "part-head" }, h("h2", { class: "answer-label" }, words), buildCopyButton(words.toLowerCase(), () => text));
-    if (row !== undefined) head.append(h("button", { type: "button", class: "link", onclick: () => this._onOpen(row) }, "Show all of it"));
+    if (row !== undefined) head.append(h("button", { type: "button", class: "link", onclick: () => this._onOpen(row) }, "Show all"));
     return head;
   }
 

@@ -17,7 +17,7 @@ async function request(path, options) {
   try {
     response = await fetch(path, options);
   } catch {
-    throw new ServerError("The server of this page does not answer. Is `toolspeak page` still running?");
+    throw new ServerError("Can't reach the server. Is `toolspeak page` still running?");
   }
   if (response.ok) return response.json();
   const text = await response.text();

@@ -52,8 +52,9 @@ class App {
       location.hash = writePlace({ run: splitKey(key) });
     });
     this._stage = h("div", { class: "stage" });
+    this._all = h("a", { class: "all-runs", href: "#", hidden: true }, "‹ All runs");
     this._pages = new PlaygroundPages();
-    const help = h("button", { type: "button", class: "icon-button", title: "Keys", "aria-label": "Keys" }, "?");
+    const help = h("button", { type: "button", class: "icon-button", title: "Keyboard shortcuts", "aria-label": "Keyboard shortcuts" }, "?");
     help.addEventListener("click", () => this._showHelp());
     const side = h(
       "nav",
@@ -65,7 +66,7 @@ class App {
         buildThemeButton(),
         help,
       ),
-      this._pages.link,
+      this._all,
       this._runs.filter,
       this._runs.none,
       this._runs.element,
@@ -105,8 +106,9 @@ class App {
   async _refresh() {
     if (!(await this._catalogue.refresh())) return;
     const { sources } = this._catalogue;
+    this._all.hidden = this._catalogue.count < 2; // there is no table of one run
     this._runs.show(sources);
-    this._pages.note(sources);
+    this._pages.note(sources, this._all);
     if (this._stage.querySelector(".welcome")) await this._show(); // the first run has come
     if (!this._home.element.isConnected) return;
     if (this._home.filter.words) await this._home.filter.search();
@@ -170,8 +172,8 @@ function drawWelcome() {
   return h(
     "main",
     { class: "welcome", "aria-label": "No run" },
-    h("h1", {}, "See a run, and see why"),
-    h("p", {}, "There is no run to show yet. Record one:"),
+    h("h1", {}, "No runs yet"),
+    h("p", {}, "Record one:"),
     h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),
   );
 }

@@ -47,7 +47,7 @@ export class ApprovalList {
   /** @param {Row} row */
   _drawNote(row) {
     const show = h("button", { type: "button", class: "link", onclick: () => this._onShow(row.i) }, "Show");
-    return h("p", { class: "remark remark-warn", role: "status" }, `${row.name || "A call"} waits for approval. `, show);
+    return h("p", { class: "remark remark-warn", role: "status" }, `${row.name || "A call"} is waiting for approval. `, show);
   }
 }
 
@@ -64,8 +64,8 @@ function drawApproval(key, row, onShow) {
   const reason = h("input", {
     type: "text",
     class: "field",
-    placeholder: "Why not, for the model (optional)",
-    "aria-label": "Why the call is refused",
+    placeholder: "Reason, shown to the model (optional)",
+    "aria-label": "Reason for refusing",
   });
   const state = h("p", { class: "quiet", role: "status" });
   const doubts = row.doubts ?? [];
@@ -79,7 +79,7 @@ function drawApproval(key, row, onShow) {
         remember,
         digest: row.digest ?? "",
       });
-      state.textContent = counts ? "Answered; the run goes on." : "Somebody has answered before.";
+      state.textContent = counts ? "Answered. The run continues." : "Someone has already answered.";
     } catch (error) {
       state.textContent = error instanceof Error ? error.message : String(error);
       for (const button of buttons) button.disabled = false;
@@ -88,7 +88,7 @@ function drawApproval(key, row, onShow) {
   const buttons = [
     h("button", { type: "button", class: "button button-main", onclick: () => void answer(true) }, "Allow"),
     ...(doubts.length > 0
-      ? [h("button", { type: "button", class: "button", onclick: () => void answer(true, true) }, "Allow from now on")]
+      ? [h("button", { type: "button", class: "button", onclick: () => void answer(true, true) }, "Always allow these values")]
       : []),
     h("button", { type: "button", class: "button", onclick: () => void answer(reason.value.trim() || false) }, "Refuse"),
   ];
@@ -99,7 +99,7 @@ function drawApproval(key, row, onShow) {
       "p",
       {},
       h("strong", {}, row.name || "A call"),
-      " waits for your approval. ",
+      " needs your approval. ",
       h("button", { type: "button", class: "link", onclick: () => onShow(row.i) }, "Show"),
     ),
     ...(doubts.length > 0 ? [h("ul", { class: "doubts" }, ...doubts.map((words) => h("li", {}, words)))] : []),

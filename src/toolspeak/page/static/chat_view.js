@@ -48,7 +48,7 @@ export class ChatView {
   async open() {
     void this._composer.open();
     if (this.key === undefined) {
-      this._messages.replaceChildren(h("p", { class: "quiet chat-welcome" }, "Ask something. The model answers with the tools that are ticked below."));
+      this._messages.replaceChildren(h("p", { class: "quiet chat-welcome" }, "Ask anything. The model can use the tools selected below."));
       return;
     }
     await this._show(this.key);
@@ -112,7 +112,7 @@ export class ChatView {
     this._links.replaceChildren(
       h("span", { class: "run-name" }, model.summary.model ?? ""),
       h("span", { class: "run-name" }, model.summary.dialect ?? ""),
-      h("a", { href: `#run=${key.source}/${key.id}` }, "See how the last answer came about"),
+      h("a", { href: `#run=${key.source}/${key.id}` }, "Show the run"),
       h("a", { href: "#chat" }, "New chat"),
     );
     this._messages.replaceChildren(...messages.map((message) => this._drawMessage(message)));
@@ -144,7 +144,7 @@ export class ChatView {
     }
     if (message.is_cut && message.row !== undefined) {
       const row = message.row;
-      element.append(h("button", { type: "button", class: "link", onclick: () => this._openRow(row) }, "Show all of it"));
+      element.append(h("button", { type: "button", class: "link", onclick: () => this._openRow(row) }, "Show all"));
     }
     for (const name of message.media) element.append(h("span", { class: "composer-file" }, name));
     element.append(...parts);

@@ -23,7 +23,7 @@ export class CompareView {
 
   /** @param {RunView} view */
   async _openOne(view) {
-    const alone = h("a", { class: "link", href: `#run=${view.key.source}/${view.key.id}` }, "Open alone");
+    const alone = h("a", { class: "link", href: `#run=${view.key.source}/${view.key.id}` }, "Open this run");
     view.element.querySelector(".run-tools")?.append(alone);
     await view.open();
   }

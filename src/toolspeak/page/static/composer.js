@@ -105,7 +105,7 @@ export class Composer {
     for (const file of files) {
       const size = this._attached.reduce((sum, each) => sum + each.data.length * 0.75, file.size);
       if (size > MAX_ATTACHED_BYTES) {
-        this._state.textContent = `${file.name} is too large: at most ${formatBytes(MAX_ATTACHED_BYTES)} go with a message`;
+        this._state.textContent = `${file.name} is too large: a message can have ${formatBytes(MAX_ATTACHED_BYTES)} of attachments`;
         continue;
       }
       this._attached.push({ name: file.name, mime: file.type || "text/plain", data: await encode(file) });

@@ -15,7 +15,7 @@ export function buildCopyButton(what, read) {
       await navigator.clipboard.writeText(await read());
       button.textContent = "Copied";
     } catch {
-      button.textContent = "The browser does not allow it";
+      button.textContent = "Your browser doesn't allow it";
     }
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });

@@ -112,7 +112,7 @@ function drawChanges(section) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, path || "(all)"),
+      h("th", { scope: "row" }, path || "(whole value)"),
       h("td", {}, h("del", {}, before || "missing")),
       h("td", { class: "arrow", "aria-label": "became" }, "→"),
       h("td", {}, h("ins", {}, after || "removed")),

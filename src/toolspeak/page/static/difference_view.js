@@ -14,7 +14,7 @@ export class DifferenceView {
   /** @param {RunKey} first @param {RunKey} second */
   constructor(first, second) {
     this._keys = /** @type {[RunKey, RunKey]} */ ([first, second]);
-    this._all = h("button", { type: "button", class: "toggle", "aria-pressed": "false" }, "Show what is the same");
+    this._all = h("button", { type: "button", class: "toggle", "aria-pressed": "false" }, "Show unchanged steps");
     this._all.addEventListener("click", () => {
       const isShown = this._all.getAttribute("aria-pressed") !== "true";
       this._all.setAttribute("aria-pressed", String(isShown));
@@ -23,7 +23,7 @@ export class DifferenceView {
     this._body = h("div", { class: "differences-body" }, h("p", { class: "quiet" }, "Comparing…"));
     this.element = h(
       "main",
-      { class: "differences", "aria-label": "Differences of two runs" },
+      { class: "differences", "aria-label": "Differences between two runs" },
       h("a", { class: "back back-always", href: "#" }, "‹ Runs"),
       h("div", { class: "home-head" }, h("h1", {}, "Differences"), this._all),
       this._body,
@@ -41,7 +41,7 @@ export class DifferenceView {
   /** @param {Differences} differences */
   _draw({ titles, figures, steps, left_out: leftOut }) {
     const same = steps.filter((step) => step.state === "same").length;
-    const words = same === steps.length ? "The two runs went the same way, step by step." : `${steps.length - same} of ${steps.length} steps differ.`;
+    const words = same === steps.length ? "Both runs took the same steps." : `${steps.length - same} of ${steps.length} steps differ.`;
     this._all.hidden = same === 0;
     this._body.classList.toggle("has-same", this._all.getAttribute("aria-pressed") === "true");
     this._body.replaceChildren(
@@ -118,7 +118,7 @@ export class DifferenceView {
 
 /** @param {string} name @param {Segment[] | null} segments @param {"del" | "ins"} tag */
 function drawSide(name, segments, tag) {
-  if (segments === null) return h("div", { class: "pair-side is-missing" }, h("span", { class: "quiet" }, `nothing in ${name}`));
+  if (segments === null) return h("div", { class: "pair-side is-missing" }, h("span", { class: "quiet" }, `not in ${name}`));
   return h(
     "div",
     { class: "pair-side" },

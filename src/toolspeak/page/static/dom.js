@@ -4,6 +4,8 @@
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
+const SHOWN_ATTRIBUTES = new Set(["title", "aria-label", "alt"]); // they are read like texts
+
 /**
  * Build an element.
  * @template {keyof HTMLElementTagNameMap} T
@@ -18,6 +20,7 @@ export function h(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (SHOWN_ATTRIBUTES.has(name)) element.setAttribute(name, showControls(String(value)));
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   append(element, children);

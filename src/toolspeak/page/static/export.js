@@ -35,8 +35,8 @@
     }
   });
   bar.append(field);
-  addButton("Unfold all", () => setAll(true));
-  addButton("Fold all", () => setAll(false));
+  addButton("Expand all", () => setAll(true));
+  addButton("Collapse all", () => setAll(false));
   main.before(bar);
 
   const openTarget = () => {

@@ -9,12 +9,12 @@ import { fetchEdit, fetchOffer, goOn } from "./playground_api.js";
 /** @import { Editable, Offer } from "./playground_api.js" */
 /** @import { RunModel } from "./run_model.js" */
 
-const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Go on" };
+const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Continue from here" };
 const NOTES = {
-  message: "The new run begins with this message.",
-  answer: "The new run takes this as if the model had just written it, and runs the calls.",
+  message: "The new run starts with this message.",
+  answer: "The new run takes this as the model's answer and runs its calls.",
   result: "The model sees this result instead. Calls that refer to it run again.",
-  "": "The new run has the same beginning. What was under way at this point happens anew.",
+  "": "The new run starts with the same history. Anything in progress at this point runs again.",
 };
 
 let isThere = false;
@@ -38,8 +38,8 @@ export function drawGoOn(key, row, summary) {
     h("button", { type: "button", class: "link", onclick: () => void showDialog(key, row, summary, way) }, words);
   const canEdit = row.kind === "message" || (row.kind === "turn" && row.finish) || (row.kind === "call" && row.end != null);
   const buttons = [];
-  if (canEdit) buttons.push(button("Edit and go on…", "edit"));
-  if (row.kind !== "end" || row.reason !== "answered") buttons.push(button("Go on from here…", "fact"));
+  if (canEdit) buttons.push(button("Edit and continue…", "edit"));
+  if (row.kind !== "end" || row.reason !== "answered") buttons.push(button("Continue from here…", "fact"));
   return buttons.length > 0 ? [h("div", { class: "go-on" }, ...buttons)] : [];
 }
 
@@ -51,12 +51,12 @@ export function drawGoOn(key, row, summary) {
  */
 export function buildReply(key, model) {
   if (!isThere) return undefined;
-  const button = h("button", { type: "button", class: "link" }, "Say something next…");
+  const button = h("button", { type: "button", class: "link" }, "Reply…");
   const element = h("footer", { class: "reply" }, button);
   button.addEventListener("click", () => {
     const summary = model()?.summary;
     const composer = new Composer({
-      label: "What you say next",
+      label: "Your reply",
       chosen: { model: summary?.model, dialect: summary?.dialect },
       send: async (prompt, setup, attachments) => {
         const run = await goOn(key, { prompt, setup, attachments });
@@ -108,7 +108,7 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
   const model = drawSelect("Model", offer.models, summary.model ?? "");
   const dialect = drawSelect("Dialect", offer.dialects, row.dialect ?? summary.dialect ?? "");
   const points = edit.points.map(([number, words]) => h("option", { value: number }, words));
-  const point = h("select", { class: "field", "aria-label": "Go on after" }, ...points);
+  const point = h("select", { class: "field", "aria-label": "Continue after" }, ...points);
   point.value = String(edit.points.at(-1)?.[0] ?? "");
   const calls = edit.calls === undefined ? undefined : new CallEditor(edit.calls, offer);
   const text = h("textarea", { class: "field text", rows: edit.calls === undefined ? 10 : 4, "aria-label": title, spellcheck: "false" });
@@ -131,7 +131,7 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
       state.textContent = error instanceof Error ? error.message : String(error);
     }
   };
-  const go = h("button", { type: "button", class: "button button-main", onclick: () => void send() }, "Go on");
+  const go = h("button", { type: "button", class: "button button-main", onclick: () => void send() }, "Continue");
   dialog.setAttribute("aria-label", title);
   dialog.append(
     h("h2", {}, title),
@@ -139,14 +139,14 @@ function fill(dialog, key, row, summary, way, offer, edit, state) {
   );
   if (way !== "fact") dialog.append(text);
   if (calls !== undefined) dialog.append(calls.element);
-  if (edit.what === "result") dialog.append(h("label", { class: "check" }, isError, " The call failed with this text"));
+  if (edit.what === "result") dialog.append(h("label", { class: "check" }, isError, " This is an error"));
   dialog.append(
     h(
       "div",
       { class: "choices" },
       h("label", { class: "labelled" }, "Model", model),
       h("label", { class: "labelled" }, "Dialect", dialect),
-      way === "fact" ? h("label", { class: "labelled" }, "Go on after", point) : null,
+      way === "fact" ? h("label", { class: "labelled" }, "Continue after", point) : null,
     ),
     state,
     h(
@@ -177,7 +177,7 @@ class CallEditor {
     const rows = Math.min(12, text.split("\n").length + 1);
     const written = h("textarea", { class: "field text", rows, "aria-label": "Arguments, as JSON", spellcheck: "false" });
     written.value = text;
-    const remove = h("button", { type: "button", class: "link", "aria-label": `Remove the call of ${name}` }, "Remove");
+    const remove = h("button", { type: "button", class: "link", "aria-label": `Remove the call to ${name}` }, "Remove");
     const element = h("div", { class: "edited-call" }, h("div", { class: "part-head" }, tool, remove), written);
     remove.addEventListener("click", () => element.remove());
     this._list.append(element);

@@ -47,9 +47,9 @@ export class Home {
     this._sorting = h(
       "select",
       { class: "field sorting", "aria-label": "Sort by", onchange: () => this._sortBy(this._sorting.value) },
-      ...COLUMNS.map((column) => h("option", { value: column.name }, `By ${column.label.toLowerCase()}`)),
+      ...COLUMNS.map((column) => h("option", { value: column.name }, `Sort by ${column.label.toLowerCase()}`)),
     );
-    this._all = h("input", { type: "checkbox", "aria-label": "Choose all that are shown" });
+    this._all = h("input", { type: "checkbox", "aria-label": "Select all shown" });
     this._all.addEventListener("change", () => this._chooseAll(this._all.checked));
     this._heads = new Map(COLUMNS.map((column) => [column.name, this._drawHead(column.name, column.label)]));
     this._head = h(
@@ -112,7 +112,7 @@ export class Home {
   _drawState(count, shown) {
     const { unread, sources } = this._catalogue;
     const words = describeSums(shown);
-    if (unread > 0) words.push(`${unread.toLocaleString("en")} ${unread === 1 ? "run is" : "runs are"} still being read`);
+    if (unread > 0) words.push(`${unread.toLocaleString("en")} ${unread === 1 ? "run" : "runs"} still loading`);
     this._sums.textContent = words.join("  ·  ");
     const failures = [
       ...sources.filter((source) => source.failure).map((source) => `${source.label}: ${source.failure}`),
@@ -124,8 +124,8 @@ export class Home {
     if (shown.length > 0) return;
     const clear = h("button", { type: "button", class: "button", onclick: () => this._clear() }, "Show all runs");
     this._none.replaceChildren(
-      h("p", {}, count === 0 ? "There are no runs here yet." : this.filter.describeMiss()),
-      ...(unread > 0 ? [h("p", { class: "quiet" }, "Some runs are still being read; each is searched as soon as it was.")] : []),
+      h("p", {}, count === 0 ? "No runs yet." : this.filter.describeMiss()),
+      ...(unread > 0 ? [h("p", { class: "quiet" }, "Some runs are still loading, so this may be incomplete.")] : []),
       ...(this.filter.isActive ? [clear] : []),
     );
   }

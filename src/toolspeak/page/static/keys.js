@@ -8,19 +8,19 @@ import { h } from "./dom.js";
 
 /** @type {[string, string][]} */
 const HELP = [
-  ["j  k", "next, previous row"],
-  ["[  ]", "previous, next turn"],
-  ["Enter", "show the details of the row, or close them"],
-  ["e  E", "next, previous error, repair or refusal"],
-  ["← →", "hide or list what is under the row"],
-  ["t", "turns alone, or calls as well"],
-  ["s", "of a turn: what the model was shown"],
+  ["j  k", "next or previous row"],
+  ["[  ]", "previous or next turn"],
+  ["Enter", "open or close the details"],
+  ["e  E", "next or previous problem: error, refusal, repair, repeated call"],
+  ["← →", "collapse or expand the row"],
+  ["t", "show or hide calls"],
+  ["s", "in a turn: what the model saw"],
   ["x", "close the details"],
-  ["g  G", "first, last row"],
+  ["g  G", "first or last row"],
   ["/", "find"],
-  ["n  N", "next, previous row that was found"],
-  ["r", "to the list of runs"],
-  ["x  d", "of all runs: choose a run, compare the two that are chosen"],
+  ["n  N", "next or previous match"],
+  ["r", "go to the list of runs"],
+  ["x  d", "in the table: select a run, compare the two selected"],
   ["?", "this help"],
 ];
 
@@ -29,9 +29,9 @@ export function buildHelp() {
     const caps = keys.split(/\s+/).map((key) => h("kbd", {}, key));
     return h("tr", {}, h("th", { scope: "row" }, ...caps), h("td", {}, words));
   });
-  const dialog = h("dialog", { class: "help", "aria-label": "Keys" });
+  const dialog = h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" });
   dialog.append(
-    h("h2", {}, "Keys"),
+    h("h2", {}, "Keyboard shortcuts"),
     h("table", {}, h("tbody", {}, ...rows)),
     h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close"),
   );

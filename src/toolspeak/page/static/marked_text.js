@@ -12,9 +12,9 @@ const KINDS = {
   prose: "text",
   thinking: "reasoning",
   call: "call",
-  malformed: "refused",
+  malformed: "unreadable",
   made_up: "made up",
-  dropped: "does not count",
+  dropped: "ignored",
   retraction: "end of reasoning",
   skipped: "skipped",
 };
@@ -42,7 +42,7 @@ export function drawMarkedText(section) {
       buildCopyButton("what the model wrote", () => spans.map((span) => span.text).join("")),
     ),
     text,
-    rest > 0 ? h("p", { class: "quiet" }, `${formatChars(rest)} more are not marked.`) : null,
+    rest > 0 ? h("p", { class: "quiet" }, `${formatChars(rest)} more, without annotations`) : null,
     number > 0 ? notes : null,
   );
 }

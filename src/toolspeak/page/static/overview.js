@@ -26,7 +26,7 @@ export function buildLanes(model) {
   /** @type {Lane} */
   const turns = { name: "model", kind: "model", bars: [], faults: [] };
   /** @type {Lane} */
-  const inner = { name: "inner agents", kind: "model", bars: [], faults: [] };
+  const inner = { name: "sub-agents", kind: "model", bars: [], faults: [] };
   /** @type {Lane} */
   const approvals = { name: "approval", kind: "approval", bars: [], faults: [] };
   /** @type {Map<string, Lane>} */
@@ -58,7 +58,7 @@ export function buildLanes(model) {
 
 /** @param {Row} row */
 function isBad(row) {
-  return row.faults?.some((fault) => fault !== "repair") ?? false;
+  return row.faults?.some((fault) => fault === "error" || fault === "refusal") ?? false;
 }
 
 export class Overview {
@@ -86,7 +86,7 @@ export class Overview {
     const height = lanes.length * LANE;
     this._drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
     const faults = lanes.reduce((count, lane) => count + lane.faults.length, 0);
-    const words = faults === 0 ? "" : `, ${faults} in red failed`;
+    const words = faults === 0 ? "" : `, ${faults} failed, in red`;
     this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}${words}`);
     this._drawing.style.height = `${lanes.length * LANE_REM}rem`;
     this._drawing.replaceChildren(

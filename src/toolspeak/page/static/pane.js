@@ -34,7 +34,7 @@ export class Pane {
     this._words = "";
     this._title = h("h2", { class: "pane-title" });
     this._body = h("div", { class: "details" });
-    const close = h("button", { type: "button", class: "icon-button", title: "Close (x)", "aria-label": "Close the details" }, "✕");
+    const close = h("button", { type: "button", class: "icon-button", title: "Close (x)", "aria-label": "Close details" }, "✕");
     close.addEventListener("click", () => this._on.close());
     this._head = h("div", { class: "pane-head" }, this._title, close);
     this.element = h("aside", { class: "pane", "aria-label": "Details" }, this._head, this._body);
@@ -101,6 +101,7 @@ export class Pane {
     const { label, text } = describeRow(this._model, row);
     this._title.replaceChildren(h("span", { class: "row-label" }, label), row.kind === "call" ? "" : h("span", { class: "quiet" }, text.slice(0, 80)));
     this._body.replaceChildren(...this._drawBody(row));
+    this._place.classList.toggle("has-columns", this._body.querySelector(".column + .column") !== null);
     if (tab !== undefined) {
       const again = this._body.querySelector(`[data-tab="${tab}"]`);
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
@@ -129,9 +130,9 @@ export class Pane {
   /** Say why there is nothing to show of a row. @param {Row} row */
   _describeEmpty(row) {
     const isOpen = row.kind === "turn" && row.finish === undefined && !row.void;
-    if (isOpen && this._model.isGoingOn) return "The model is working; nothing has arrived yet.";
+    if (isOpen && this._model.isGoingOn) return "The model is working. Nothing has arrived yet.";
     if (isOpen || row.stage === "writing") return "The run ended before this was complete.";
-    return "This is all that is recorded of it.";
+    return "Nothing else was recorded.";
   }
 
   /** @param {Row} row */
@@ -153,7 +154,7 @@ export class Pane {
       "div",
       { class: "segments", role: "group", "aria-label": "Show" },
       tab(false, "What the model wrote"),
-      tab(true, "What it was shown"),
+      tab(true, "What the model saw"),
     );
   }
 

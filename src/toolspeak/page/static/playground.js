@@ -32,7 +32,7 @@ export class Playground {
     const prompt = h("textarea", {
       class: "field prompt",
       rows: 4,
-      placeholder: "What do you want to know?",
+      placeholder: "Ask a question",
       "aria-label": "Prompt",
     });
     const system = h("textarea", { class: "field", rows: 3, "aria-label": "System prompt" });
@@ -61,7 +61,7 @@ export class Playground {
       const { length } = listSetups();
       ask.disabled = length === 0 || length > MAX_RUNS;
       if (length === 0) state.textContent = "Choose a model and a dialect.";
-      else if (length > MAX_RUNS) state.textContent = `${length} runs are too many side by side; choose at most ${MAX_RUNS}.`;
+      else if (length > MAX_RUNS) state.textContent = `${length} runs don't fit side by side; choose at most ${MAX_RUNS}.`;
       else state.textContent = length === 1 ? "" : `${length} runs, side by side`;
     };
     const send = async () => {
@@ -106,7 +106,7 @@ function noTools() {
   return h(
     "p",
     { class: "quiet" },
-    "There are no tools. Name them when you start the page: ",
+    "No tools yet. Add some when you start the page: ",
     h("code", {}, "toolspeak page --tools app.py"),
   );
 }
@@ -115,7 +115,7 @@ function noTools() {
 function describeTool(offer, name) {
   const tool = offer.tools.find((each) => each.name === name);
   if (tool === undefined) return "";
-  return tool.approve ? `${tool.description} Asks for approval.` : tool.description;
+  return tool.approve ? `${tool.description} Needs approval.` : tool.description;
 }
 
 /**

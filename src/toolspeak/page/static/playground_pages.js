@@ -14,7 +14,7 @@ export class PlaygroundPages {
   constructor() {
     this._play = h("a", { class: "play-link", href: "#play" }, "Playground");
     this._chat = h("a", { class: "play-link", href: "#chat" }, "Chat");
-    this.link = h("div", { class: "play-links", hidden: true });
+    this._links = h("div", { class: "play-links" }, this._chat, this._play);
     this._playground = new Playground();
     /** @type {CompareView | ChatView | undefined} */
     this._opened = undefined;
@@ -22,12 +22,11 @@ export class PlaygroundPages {
     this._hasRuns = false;
   }
 
-  /** @param {SourceList[]} sources */
-  note(sources) {
+  /** Show the links to the playground, if there is one. @param {SourceList[]} sources @param {Element} above */
+  note(sources, above) {
     this._isThere = sources.some((source) => source.name === "playground");
     this._hasRuns = sources.some((source) => source.runs.length > 0);
-    this.link.hidden = !this._isThere;
-    if (this._isThere) this.link.append(this._chat, this._play);
+    if (this._isThere && !this._links.isConnected) above.after(this._links);
     setPlayground(this._isThere);
   }
 

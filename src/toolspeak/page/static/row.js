@@ -18,7 +18,7 @@ const STOP_WORDS = {
   length: "Cut off",
   refused: "Refused",
   limit: "Limit reached",
-  loop: "Going in circles",
+  loop: "Stuck in a loop",
   cancelled: "Cancelled",
   error: "Failed",
 };
@@ -31,14 +31,14 @@ export const STAGES = {
   approved: "approved",
   refused: "refused",
   running: "running…",
-  suspended: "waits",
+  suspended: "waiting",
   done: "",
   failed: "error",
-  malformed: "not readable",
+  malformed: "unreadable",
 };
 
 /** What a call is called that was under way when its run ended. A call of a gateway runs at the client. */
-const ENDED_STAGES = { writing: "not finished", ready: "not run here", running: "not finished" };
+const ENDED_STAGES = { writing: "unfinished", ready: "not run here", running: "unfinished" };
 
 /** @param {string} reason */
 export function describeEnd(reason) {
@@ -110,7 +110,7 @@ export function describeRow(model, row) {
 
 /** @param {RunModel} model what a turn is called of which nothing has arrived */
 function describeOpen(model) {
-  return model.isGoingOn ? "The model is working…" : "Not finished";
+  return model.isGoingOn ? "The model is working…" : "Unfinished";
 }
 
 /**
@@ -176,6 +176,7 @@ function badges(row, isRunOver) {
     const stage = ended ?? STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
     if (row.repair) found.push(["repaired", "warn"]);
     if (row.quoted) found.push(["quoted", "warn"]);
+    if (row.repeat_of !== undefined) found.push(["same call again", "warn"]);
     if (stage) found.push([stage, ended ? "plain" : callTone(row) ?? "plain"]);
   }
   if (row.void) found.push(["void", "plain"]);

@@ -9,8 +9,10 @@ import { fetchRuns, joinKey } from "./api.js";
 
 export class RunCatalogue {
   constructor() {
-    /** @type {SourceList[]} */
+    /** @type {SourceList[]} as they are shown */
     this.sources = [];
+    /** @type {SourceList[]} as the server lists them */
+    this._listed = [];
     this._revision = 0;
     this._state = "";
   }
@@ -28,8 +30,8 @@ export class RunCatalogue {
 
   /** @param {RunChanges} changes */
   _apply({ revision, sources }) {
-    const known = new Map(this.sources.map((source) => [source.name, source]));
-    this.sources = sources.map((source) => {
+    const known = new Map(this._listed.map((source) => [source.name, source]));
+    this._listed = sources.map((source) => {
       const before = this._revision ? known.get(source.name) : undefined;
       if (before === undefined) return source;
       const entries = new Map(before.runs.map((entry) => [entry.id, entry]));
@@ -39,6 +41,7 @@ export class RunCatalogue {
       return { ...source, runs };
     });
     this._revision = revision;
+    this.sources = hideTwins(this._listed);
   }
 
   get count() {
@@ -62,4 +65,17 @@ export class RunCatalogue {
     const [first] = this.sources.flatMap((source) => source.runs.map((entry) => ({ source: source.name, id: entry.id })));
     return this.count === 1 ? first : undefined;
   }
+}
+
+/**
+ * Leave out the second entry of a run: a chat is in the log, and its playground has a file of it. While the run goes on,
+ * only the playground can control it; later, only the log knows its conversation.
+ * @param {SourceList[]} sources
+ */
+function hideTwins(sources) {
+  const logged = new Set(sources.find((source) => source.name === "log")?.runs.map((entry) => entry.id));
+  const twins = (sources.find((source) => source.name === "playground")?.runs ?? []).filter(({ run_id: id }) => id && logged.has(id));
+  if (twins.length === 0) return sources;
+  const hidden = new Set(twins.map((entry) => (entry.status === "running" || entry.status === "paused" ? `log/${entry.run_id}` : `playground/${entry.id}`)));
+  return sources.map((source) => ({ ...source, runs: source.runs.filter((entry) => !hidden.has(`${source.name}/${entry.id}`)) }));
 }

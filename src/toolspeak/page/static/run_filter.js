@@ -8,28 +8,28 @@ import { formatCount } from "./format.js";
 /** @import { Entry } from "./types.js" */
 /** @import { ListedRun } from "./run_catalogue.js" */
 
-const SEARCH_DELAY = 180;
+const SEARCH_DELAY = 100; // after the last key
 
 /** @typedef {{name: string, words: string, title: string, has: (entry: Entry) => boolean}} Kind */
 
 /** @type {Kind[]} */
 const KINDS = [
-  { name: "waiting", words: "Waiting", title: "Runs that wait for an approval, a time or a signal", has: (entry) => entry.status === "paused" },
+  { name: "waiting", words: "Waiting", title: "Runs waiting for an approval, a timer or a signal", has: (entry) => entry.status === "paused" },
   {
     name: "running",
     words: "Running",
-    title: "Runs that go on, or wait for a worker",
+    title: "Runs in progress or waiting for a worker",
     has: (entry) => entry.status === "running" || entry.status === "queued",
   },
   {
     name: "failed",
-    words: "Not answered",
-    title: "Runs that ended without an answer, or cannot be read",
+    words: "Unanswered",
+    title: "Runs that ended without an answer, or can't be read",
     has: (entry) => (entry.status === "done" && entry.reason !== "answered") || entry.unreadable !== undefined,
   },
-  { name: "errors", words: "With errors", title: "Runs in which a call or a turn failed", has: (entry) => !!entry.errors },
-  { name: "repairs", words: "With repairs", title: "Runs in which a call had to be repaired", has: (entry) => !!entry.repairs },
-  { name: "refusals", words: "With refusals", title: "Runs in which a call was not allowed", has: (entry) => !!entry.refusals },
+  { name: "errors", words: "With errors", title: "Runs with a failed call or turn", has: (entry) => !!entry.errors },
+  { name: "repairs", words: "With repairs", title: "Runs with a malformed call that was repaired", has: (entry) => !!entry.repairs },
+  { name: "refusals", words: "With refusals", title: "Runs with a call that was refused", has: (entry) => !!entry.refusals },
   {
     name: "repeats",
     words: "Same call twice",
@@ -66,7 +66,7 @@ export class RunFilter {
     this.field = h("input", {
       type: "search",
       class: "field search",
-      placeholder: "Search what was said, called and returned",
+      placeholder: "Search prompts, answers, calls and results",
       "aria-label": "Search all runs",
       oninput: () => this._typed(),
     });
@@ -96,8 +96,8 @@ export class RunFilter {
 
   /** Say that no run is shown, and why. */
   describeMiss() {
-    if (this._words === "") return "No run matches the filter.";
-    return this._isNarrowed ? `No run with “${this._words}” in it matches the filter.` : `No run has “${this._words}” in it.`;
+    if (this._words === "") return "No runs match these filters.";
+    return this._isNarrowed ? `No runs match “${this._words}” and these filters.` : `No runs match “${this._words}”.`;
   }
 
   clear() {
@@ -157,7 +157,9 @@ export class RunFilter {
   _isChosen(run) {
     return CHOICES.every(({ name, list }) => {
       const value = this._selects.get(name)?.value;
-      return !value || list(run).includes(value);
+      if (!value) return true;
+      if (name === "tool" && this._kind === "repeats") return (run.entry.repeated ?? []).some(([tool]) => tool === value);
+      return list(run).includes(value);
     });
   }
 

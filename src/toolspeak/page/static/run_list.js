@@ -51,7 +51,7 @@ export class RunList {
     }
     const isEmpty = words !== "" && [...this._lines.values()].every((line) => line.entry === undefined);
     this.none.hidden = !isEmpty;
-    this.none.textContent = isEmpty ? "No run matches." : "";
+    this.none.textContent = isEmpty ? "No runs match." : "";
     this._list.redrawAll();
     this._list.setKeys([...this._lines.keys()]);
   }
@@ -60,6 +60,7 @@ export class RunList {
   mark(key) {
     this._current = key ? `${key.source}/${key.id}` : "";
     this._list.redrawAll();
+    if (key) this._list.scrollTo(this._current); // it was opened elsewhere, perhaps
   }
 
   /** @param {string} key */
@@ -67,7 +68,7 @@ export class RunList {
     const line = /** @type {Line} */ (this._lines.get(key));
     const { source, entry } = line;
     if (entry === undefined) {
-      const words = source.failure || (source.runs.length === 0 ? "There are no runs here yet." : "");
+      const words = source.failure || (source.runs.length === 0 ? "No runs yet." : "");
       return h(
         "div",
         { class: "item source" },

@@ -10,7 +10,7 @@ import { describeEnd } from "./row.js";
 /** @import { ListedRun } from "./run_catalogue.js" */
 
 /** @type {Record<string, string>} */
-const STATUS = { running: "Running", paused: "Waiting", queued: "Queued", unknown: "Not ended" };
+const STATUS = { running: "Running", paused: "Waiting", queued: "Queued", unknown: "Unfinished" };
 
 /**
  * @typedef {object} Column
@@ -29,10 +29,10 @@ export const COLUMNS = [
   { name: "turns", label: "Turns", value: (entry) => entry.turns ?? 0 },
   { name: "tokens", label: "Tokens in / out", value: countTokens },
   { name: "cost", label: "Cost", value: (entry) => entry.cost ?? 0 },
-  { name: "time", label: "Time", value: (entry) => entry.seconds ?? 0 },
+  { name: "time", label: "Duration", value: (entry) => entry.seconds ?? 0 },
   { name: "model", label: "Model", value: (entry) => `${entry.model} ${entry.dialect ?? ""}`, isText: true },
   { name: "tags", label: "Tags", value: (entry) => (entry.score ?? 0) + ((entry.tags ?? []).length > 0 ? 0.5 : 0) },
-  { name: "when", label: "When", value: (entry) => entry.updated ?? 0 },
+  { name: "when", label: "Updated", value: (entry) => entry.updated ?? 0 },
 ];
 
 /** @param {Entry} entry */
@@ -43,13 +43,14 @@ function countTokens(entry) {
 /** @param {Entry} entry */
 export function toneOf(entry) {
   if (entry.unreadable !== undefined) return "bad";
-  if (entry.status === "done") return entry.reason === "answered" ? "good" : "bad";
+  if (entry.status === "done" && entry.reason !== "answered") return "bad";
+  if (entry.status === "done") return entry.errors || entry.refusals ? "warn" : "good";
   return entry.status;
 }
 
 /** @param {Entry} entry */
 export function describeStatus(entry) {
-  if (entry.unreadable !== undefined) return "Not readable";
+  if (entry.unreadable !== undefined) return "Unreadable";
   return entry.status === "done" ? describeEnd(entry.reason) : STATUS[entry.status] ?? entry.status;
 }
 
@@ -73,12 +74,14 @@ export function describeSums(runs) {
   const [errors, repairs, refusals] = [sum((each) => each.errors ?? 0), sum((each) => each.repairs ?? 0), sum((each) => each.refusals ?? 0)];
   const scores = runs.flatMap(({ entry }) => (entry.score ? [entry.score] : []));
   const cost = sum((each) => each.cost ?? 0);
+  const seconds = sum((each) => each.seconds ?? 0);
+  const tokens = { input_tokens: sum((each) => each.input_tokens ?? 0), output_tokens: sum((each) => each.output_tokens ?? 0) };
   return [
     `${runs.length.toLocaleString("en")} ${runs.length === 1 ? "run" : "runs"}`,
-    `${formatCount(sum((each) => each.turns ?? 0))} turns`,
-    `${formatTokens({ input_tokens: sum((each) => each.input_tokens ?? 0), output_tokens: sum((each) => each.output_tokens ?? 0) })} tokens`,
+    count(sum((each) => each.turns ?? 0), "turn"),
+    tokens.input_tokens || tokens.output_tokens ? `${formatTokens(tokens)} tokens` : "",
     cost ? formatCost(cost) : "",
-    formatSeconds(sum((each) => each.seconds ?? 0)),
+    seconds ? formatSeconds(seconds) : "",
     ...[count(errors, "error"), count(repairs, "repair"), count(refusals, "refusal")],
     scores.length > 0 ? `mean score ${(scores.reduce((total, score) => total + score, 0) / scores.length).toFixed(1)} of 5` : "",
   ].filter(Boolean);
@@ -97,7 +100,7 @@ function count(number, noun) {
  */
 export function drawRun(run, { excerpt, isChosen, onOpen, onChoose }) {
   const { entry } = run;
-  const box = h("input", { type: "checkbox", "aria-label": `Choose: ${entry.title || "(no prompt)"}` });
+  const box = h("input", { type: "checkbox", "aria-label": `Select: ${entry.title || "(no prompt)"}` });
   box.checked = isChosen;
   box.addEventListener("change", () => onChoose(box.checked));
   const below = excerpt ? drawExcerpt(excerpt) : [entry.unreadable || entry.answer || (entry.status === "done" ? entry.detail : "") || entry.where];
@@ -116,7 +119,7 @@ export function drawRun(run, { excerpt, isChosen, onOpen, onChoose }) {
     cell("faults", ...drawFaults(entry)),
     cell("calls", ...drawCalls(entry)),
     cell("turns", ...(entry.turns ? withUnit(entry.turns, "turn") : [])),
-    cell("tokens", countTokens(entry) ? `${formatCount(entry.input_tokens ?? 0)} / ${formatCount(entry.output_tokens ?? 0)}` : ""),
+    cell("tokens", countTokens(entry) ? `${entry.input_tokens ? formatCount(entry.input_tokens) : "–"} / ${formatCount(entry.output_tokens ?? 0)}` : ""),
     cell("cost", entry.cost ? formatCost(entry.cost) : ""),
     cell("time", entry.seconds === undefined ? "" : formatSeconds(entry.seconds)),
     cell("model", h("span", {}, entry.model), entry.dialect ? h("span", { class: "quiet" }, entry.dialect) : null),
@@ -150,9 +153,15 @@ function drawFaults(entry) {
 function drawCalls(entry) {
   if (!entry.calls) return [];
   const tools = (entry.tools ?? []).map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(", ");
+  const repeated = (entry.repeated ?? []).map(([name, written, times]) => {
+    const often = times === 2 ? "twice" : `${times} times`;
+    const title = `The same call took effect ${often}: ${name}(${written})`;
+    return h("span", { class: "badge badge-warn repeated", title }, h("span", { class: "repeated-name" }, name), ` ${often}`);
+  });
   return [
     h("span", { title: tools, class: "call-count" }, ...withUnit(entry.calls, "call")),
-    entry.repeats ? h("span", { class: "badge badge-warn", title: `The same call took effect more than once: ${tools}` }, "same call twice") : h("span", { class: "quiet tool-names" }, tools),
+    ...(repeated.length > 0 ? repeated.slice(0, 1) : [h("span", { class: "quiet tool-names" }, tools)]),
+    repeated.length > 1 ? h("span", { class: "quiet", title: repeated.map((each) => each.title).join("\n") }, `+${repeated.length - 1}`) : null,
   ];
 }
 

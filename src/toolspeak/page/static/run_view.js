@@ -21,11 +21,12 @@ import { Timeline } from "./timeline.js";
 
 const TICK_MILLISECONDS = 500;
 
-/** @type {[string, "errors" | "repairs" | "refusals", string, string][]} faults, where they are counted, and their words */
+/** @type {[string, "errors" | "repairs" | "refusals" | "repeats", string, string][]} faults, where they are counted, and their words */
 const FAULTS = [
   ["error", "errors", "error", "bad"],
   ["refusal", "refusals", "refusal", "bad"],
   ["repair", "repairs", "repair", "warn"],
+  ["repeat", "repeats", "repeated call", "warn"],
 ];
 
 export class RunView {
@@ -81,7 +82,7 @@ export class RunView {
     this._empty = h("p", { class: "empty quiet", role: "status" });
     this._rows = h("div", { class: "run-rows" });
     this._body.append(this._rows);
-    this.element = h("main", { class: "run", "aria-label": "The run" }, this._head, this._body);
+    this.element = h("main", { class: "run", "aria-label": "Run" }, this._head, this._body);
     this._stop = () => {};
     this._isClosed = false;
     this._timer = 0;
@@ -120,7 +121,7 @@ export class RunView {
 
   /** Say that a run cannot be shown. There is nothing to do with it then. @param {unknown} error */
   _showMissing(error) {
-    this._title.textContent = "This run cannot be shown";
+    this._title.textContent = "This run can't be shown";
     this._remarks.replaceChildren(
       drawError(error),
       h("p", {}, h("a", { href: "#" }, "All runs")),
@@ -296,7 +297,7 @@ export class RunView {
       h(
         "span",
         { class: `state state-${isKnown ? tone : "open"}` },
-        isKnown ? words : model.isReading ? "Reading…" : "Not ended",
+        isKnown ? words : model.isReading ? "Loading…" : "Unfinished",
       ),
       ...FAULTS.flatMap(([, name, noun, kind]) => {
         const count = summary[name];
@@ -338,18 +339,18 @@ export class RunView {
     this._filters.replaceChildren(...buttons);
     if (timeline.count === 0) this._rows.prepend(this._empty);
     else this._empty.remove();
-    this._empty.textContent = chosen !== "" ? "No row matches this filter." : model.isGoingOn ? "Nothing has happened yet." : "There are no rows.";
+    this._empty.textContent = chosen !== "" ? "No rows match this filter." : model.isGoingOn ? "Nothing has happened yet." : "No rows.";
   }
 
   /** @param {NonNullable<RunModel["origin"]>} origin */
   _drawOrigin(origin) {
-    const words = origin.is_fork ? "Begins as another run did: " : "Goes on the conversation of ";
-    const link = h("a", { href: `#run=${origin.source}/${origin.id}` }, origin.title || "that run");
+    const words = origin.is_fork ? "Forked from " : "Continues ";
+    const link = h("a", { href: `#run=${origin.source}/${origin.id}` }, origin.title || "another run");
     return h("p", { class: "origin quiet" }, words, link);
   }
 
   _drawCancel() {
-    const button = h("button", { type: "button", class: "link" }, "End the run");
+    const button = h("button", { type: "button", class: "link" }, "Cancel the run");
     button.addEventListener("click", () => {
       button.disabled = true;
       post(`${runPath(this.key)}/cancel`, {}).catch((error) => {

@@ -17,12 +17,12 @@ function showDialog(key) {
     type: "text",
     class: "field",
     placeholder: "password, email",
-    "aria-label": "Fields to leave out, separated by commas",
+    "aria-label": "Fields to remove, separated by commas",
   });
   const state = h("p", { class: "quiet", role: "status" });
   /** @param {string} form */
   const save = async (form) => {
-    state.textContent = "Writing…";
+    state.textContent = "Saving…";
     const query = new URLSearchParams({ as: form });
     for (const name of hidden.value.split(",")) if (name.trim()) query.append("hide", name.trim());
     try {
@@ -39,13 +39,13 @@ function showDialog(key) {
       h("div", {}, h("h3", {}, title), h("p", { class: "quiet" }, words), ...more),
       h("button", { type: "button", class: "button", "aria-label": `Save: ${title}`, onclick: () => void save(form) }, "Save"),
     );
-  const label = h("label", { class: "labelled" }, "Fields to leave out", hidden);
+  const label = h("label", { class: "labelled" }, "Fields to remove", hidden);
   const dialog = h("dialog", { class: "dialog", "aria-label": "Save the run" });
   dialog.append(
     h("h2", {}, "Save the run"),
-    drawForm("One HTML file", "Opens anywhere, without a network. Keys are left out.", "html", label),
-    drawForm("A test", "Python, with the model's messages word for word and your functions.", "test"),
-    drawForm("Eval case", "For toolspeak eval, with the calls of the first turn.", "question"),
+    drawForm("HTML file", "Opens anywhere, even offline. API keys are removed.", "html", label),
+    drawForm("Test", "A Python test that replays the model's messages and runs your functions.", "test"),
+    drawForm("Eval case", "For toolspeak eval; expects the calls of the first turn.", "question"),
     state,
     h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close"),
   );

@@ -13,7 +13,7 @@ export function buildSetButtons(chosen, clear) {
   const compare = h("button", { type: "button", class: "button" }, "Compare");
   const suite = h("button", { type: "button", class: "button" }, "Save as suite…");
   const test = h("button", { type: "button", class: "button" }, "Save as test…");
-  const none = h("button", { type: "button", class: "link", onclick: clear }, "Choose none");
+  const none = h("button", { type: "button", class: "link", onclick: clear }, "Clear selection");
   const element = h("div", { class: "set-actions", hidden: true }, count, compare, suite, test, none);
   const openDifferences = () => {
     const keys = chosen();
@@ -30,9 +30,9 @@ export function buildSetButtons(chosen, clear) {
     draw() {
       const { length } = chosen();
       element.hidden = length === 0;
-      count.textContent = `${length} ${length === 1 ? "run is" : "runs are"} chosen`;
+      count.textContent = `${length} ${length === 1 ? "run" : "runs"} selected`;
       compare.disabled = length !== 2;
-      compare.title = length === 2 ? "" : "Choose two runs to compare them";
+      compare.title = length === 2 ? "" : "Select two runs to compare";
     },
   };
 }
@@ -40,12 +40,12 @@ export function buildSetButtons(chosen, clear) {
 const WORDS = {
   suite: [
     "Save as a suite",
-    "A file of questions for toolspeak eval: the prompt of each run, its tools, and the calls of its first turn as what is expected.",
+    "A file of cases for toolspeak eval: the prompt and tools of each run, and the calls of its first turn as the expected ones.",
     "toolspeak eval --suite suite.jsonl",
   ],
   test: [
     "Save as a test",
-    "An archive with a test for pytest and a recording of each run, which plays its model and its tools: no network and no key is needed.",
+    "An archive with a pytest file and a recording of each run, which replays its model and tools. It needs no network and no key.",
     "unzip saved_runs.zip && pytest test_saved_runs.py",
   ],
 };
@@ -58,7 +58,7 @@ function showDialog(form, runs) {
   const save = h("button", { type: "button", class: "button button-main" }, runs.length === 1 ? "Save 1 run" : `Save ${runs.length} runs`);
   save.addEventListener("click", async () => {
     save.disabled = true;
-    state.replaceChildren(h("p", { class: "quiet" }, "Writing…"));
+    state.replaceChildren(h("p", { class: "quiet" }, "Saving…"));
     try {
       /** @type {{name: string, content: string, count: number, left_out: {title: string, why: string}[]}} */
       const saved = await post("/api/sets", { as: form, runs });
@@ -77,7 +77,7 @@ function showDialog(form, runs) {
   });
   dialog.append(
     h("h2", {}, title),
-    h("p", { class: "quiet" }, words, " Keys are left out, and so are runs with a score of 1 or 2."),
+    h("p", { class: "quiet" }, words, " API keys are removed, and runs with a score of 1 or 2 are left out."),
     state,
     h("div", { class: "dialog-buttons" }, save, h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close")),
   );

@@ -22,6 +22,7 @@ export function drawShown(key, row, dialect) {
     if (isOn) columns.lastElementChild?.remove();
     else columns.append(drawColumn(key, row, dialect === "json" ? "python" : "json"));
     button.setAttribute("aria-pressed", String(!isOn));
+    button.closest(".run-body")?.classList.toggle("has-columns", !isOn);
   });
   return h("div", { class: "shown" }, button, columns);
 }
@@ -69,8 +70,8 @@ function drawRequest(shown, load) {
       "section",
       { class: `shown-message shown-${role}` },
       h("h3", {}, ROLES[/** @type {keyof typeof ROLES} */ (role)] ?? role),
-      h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": `Message of ${role}` }, text),
-      chars > text.length ? h("p", { class: "quiet" }, `${chars - text.length} characters more`) : null,
+      h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": `Message: ${role}` }, text),
+      chars > text.length ? h("p", { class: "quiet" }, `${chars - text.length} more characters`) : null,
     ),
   );
   const systems = shown.messages.filter((message) => message.place < shown.first).length;
@@ -96,7 +97,7 @@ function drawRequest(shown, load) {
       h(
         "section",
         { class: "shown-message" },
-        h("h3", {}, "Grammar of the answer"),
+        h("h3", {}, "Answer grammar"),
         h("pre", { class: "block", tabindex: "0", role: "group", "aria-label": "Grammar" }, shown.grammar),
       ),
     );

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 
 const KEY = "toolspeak-theme";
 const THEMES = /** @type {const} */ (["auto", "light", "dark"]);
-const WORDS = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
+const WORDS = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 const SIGNS = { auto: "◐", light: "○", dark: "●" };
 
 export function buildThemeButton() {

@@ -35,7 +35,8 @@
  * @property {boolean} [void]
  * @property {boolean} [inner] whether it is of an inner run: of an agent or a program that a call runs
  * @property {boolean} [is_program] whether the call runs a program
- * @property {("error" | "repair" | "refusal")[]} [faults]
+ * @property {("error" | "repair" | "refusal" | "repeat")[]} [faults]
+ * @property {number} [repeat_of] the row of the same call, which took effect before
  * @property {number} [seconds] of an end: how long the run took
  * @property {number} [media]
  * @property {number | null} [at]
@@ -65,6 +66,7 @@
  * @property {number} errors
  * @property {number} repairs
  * @property {number} refusals
+ * @property {number} repeats
  */
 
 /** The run that another one goes on from. @typedef {RunKey & {title: string, is_fork: boolean}} Origin */
@@ -178,12 +180,14 @@
  * @property {number} [repairs]
  * @property {number} [refusals]
  * @property {number} [repeats] calls that took effect although an equal one had before
+ * @property {[string, string, number][]} [repeated] the tool and the arguments of such calls, and how often they took effect
  * @property {[string, number][]} [tools]
  * @property {number} [input_tokens]
  * @property {number} [output_tokens]
  * @property {number} [cost]
  * @property {number} [seconds]
  * @property {string} [unreadable] why it cannot be read
+ * @property {string} [run_id] what the run calls itself, where its id is something else
  * @property {string} [conversation]
  * @property {string[]} [labels]
  * @property {string[]} [tags]

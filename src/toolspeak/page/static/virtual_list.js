@@ -32,6 +32,8 @@ export class VirtualList {
     this._heights = new Map();
     /** @type {Float64Array} where each item begins, and the whole height */
     this._tops = new Float64Array(1);
+    /** @type {[number, number]} the places in sight when items were last drawn: to ask the browser now would cost a layout */
+    this._inSight = [0, 0];
     /** @type {Map<K, HTMLElement>} */
     this._drawn = new Map();
     this._space = h("div", { class: "list-space", role: isTable ? "rowgroup" : "list", "aria-label": label });
@@ -59,10 +61,8 @@ export class VirtualList {
 
   /** @returns {[number, number]} the places of the first and the last item in sight */
   get range() {
-    const { clientHeight } = this.element;
-    const scrollTop = this._offset;
     const last = Math.max(0, this._keys.length - 1);
-    return [Math.min(this._placeAt(scrollTop), last), Math.min(this._placeAt(scrollTop + clientHeight), last)];
+    return [Math.min(this._inSight[0], last), Math.min(this._inSight[1], last)];
   }
 
   get count() {
@@ -152,7 +152,7 @@ export class VirtualList {
     if (this.element.clientWidth !== this._width && !this._isHidden) {
       this._width = this.element.clientWidth;
       this._heights.clear(); // texts break elsewhere now; what is drawn is measured at once
-      for (const [key, element] of this._drawn) this._note(key, element.offsetHeight);
+      for (const [key, element] of this._drawn) this._note(key, element.offsetHeight, this._estimate());
       this._lay();
       this._keepAnchor();
     }
@@ -189,13 +189,14 @@ export class VirtualList {
   /** @param {ResizeObserverEntry[]} entries */
   _measure(entries) {
     if (this._isHidden) return;
+    const estimate = this._estimate();
     let changed = false;
     let above = 0;
     for (const { target } of entries) {
       const key = this._keyByElement.get(target);
       if (key === undefined || !(target instanceof HTMLElement) || !target.isConnected) continue;
       const place = this._places.get(key);
-      const difference = this._note(key, target.offsetHeight);
+      const difference = this._note(key, target.offsetHeight, estimate);
       if (difference === 0 || place === undefined) continue;
       changed = true;
       if ((this._tops[place + 1] ?? 0) <= this._offset) above += difference;
@@ -206,9 +207,8 @@ export class VirtualList {
     this._schedule();
   }
 
-  /** @param {K} key @param {number} height @returns {number} by how much it has changed */
-  _note(key, height) {
-    const estimate = this._estimate();
+  /** @param {K} key @param {number} height @param {number} estimate @returns {number} by how much it has changed */
+  _note(key, height, estimate) {
     const before = this._heights.get(key) ?? estimate;
     if (height === estimate) this._heights.delete(key);
     else this._heights.set(key, height);
@@ -249,6 +249,7 @@ export class VirtualList {
     }
     const { clientHeight } = this.element;
     const scrollTop = this._offset;
+    this._inSight = [this._placeAt(scrollTop), this._placeAt(scrollTop + clientHeight)];
     const first = this._placeAt(scrollTop - MARGIN_PIXELS);
     const last = Math.min(this._placeAt(scrollTop + clientHeight + MARGIN_PIXELS), this._keys.length - 1);
     const wanted = new Set(this._keys.slice(first, last + 1));

@@ -28,6 +28,7 @@ from toolspeak.wire.fields import (
     read_content,
     read_opaque,
     read_tool,
+    read_tools_once,
 )
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.json_data import (
@@ -57,7 +58,8 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     max_tokens = fields.integer("max_tokens", minimum=1)
     if max_tokens is None:
         raise fields.error("max_tokens", "is missing")
-    tools, strict_tools, vendor_tools = _read_tools(fields)
+    own_tools, strict_tools, vendor_tools = read_tools_once(fields, _read_tools)
+    tools = _add_inline_tools(fields, own_tools)
     choice, parallel = _read_choice(fields, tools, vendor_tools)
     extra = fields.other_fields(_KNOWN_FIELDS)
     parts = read_content(fields, "system", _read_text) if fields.value("system") else ()
@@ -97,10 +99,10 @@ def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], frozenset[str], l
         else:
             vendor_tools.append(tool.data)
     check_unique_names(tools)
-    return tuple(_add_inline_tools(fields, tools)), frozenset(strict), vendor_tools
+    return tuple(tools), frozenset(strict), vendor_tools
 
 
-def _add_inline_tools(fields: Fields, tools: list[ToolSpec]) -> list[ToolSpec]:
+def _add_inline_tools(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
     """Return the tools, with those that messages of the system define in the middle of the conversation."""
     added = [
         Fields(definition, f"{block.path}.tool.definition")
@@ -118,7 +120,7 @@ def _add_inline_tools(fields: Fields, tools: list[ToolSpec]) -> list[ToolSpec]:
     for each in added:
         tool = read_tool(each, "input_schema")
         found.setdefault(tool.name, tool)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _read_choice(

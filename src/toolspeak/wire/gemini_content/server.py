@@ -15,7 +15,7 @@ SDKs forget the whole turn. So the last letter of a text is held until something
 
 import re
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote
 
@@ -28,12 +28,15 @@ from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
     Fields,
+    ToolList,
     check_known_names,
     check_tool_limits,
     check_unique_names,
     read_address,
+    read_answer_count,
     read_opaque,
     read_tool,
+    read_tools_once,
 )
 from toolspeak.wire.framing import encode_event
 from toolspeak.wire.gemini_content.client import (
@@ -63,7 +66,7 @@ CHOICE_TYPE = "text/x.enum"
 
 CHOICE_KEY = "choice"
 
-_KNOWN_SETTINGS = frozenset("maxOutputTokens temperature topP seed stopSequences".split())
+_KNOWN_SETTINGS = frozenset("maxOutputTokens temperature topP seed stopSequences candidateCount".split())
 
 
 def read_request(body: Any, path: str = "") -> ChatRequest:
@@ -76,7 +79,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
     name, _, method = where.rpartition(":")
     is_stream = method.startswith("stream")
     is_array = is_stream and parse_qs(query).get("alt") != ["sse"]
-    tools, vendor_tools = _read_tools(fields)
+    tools, vendor_tools = read_tools_once(fields, _read_tools)
     choice, other_choices = _read_choice(fields, tools)
     calling = as_object(as_object(fields.value("toolConfig")).get("functionCallingConfig"))
     is_validated = str(calling.get("mode")).upper() == "VALIDATED"
@@ -93,6 +96,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         tools=tools,
         strict_tools=frozenset(tool.name for tool in tools) if is_validated else frozenset(),
         choice=choice,
+        count=read_answer_count(config, "candidateCount"),
         stream=is_stream,
         stream_form="array" if is_array else "events",
         max_tokens=config.integer("maxOutputTokens", minimum=1),
@@ -114,8 +118,6 @@ def _read_name(path: str) -> str:
 
 def _read_other_settings(config: Fields) -> dict[str, Any]:
     """Return the settings of the answer that not all APIs have: those that are known by themselves."""
-    if config.integer("candidateCount") not in (None, 1):
-        raise config.error("candidateCount", "only one answer at a time is supported", "unsupported_value")
     other = config.other_fields(_KNOWN_SETTINGS)
     sampling = {ours: other.pop(theirs) for ours, theirs in SAMPLING_NAMES.items() if theirs in other}
     known = {name: other.pop(name) for name in GENERATION_FIELDS if name in other}
@@ -231,7 +233,13 @@ def _normalize_object(given: dict[str, Any], fields: Collection[str] | None = No
     return normalized
 
 
+def _normalize_tools(tools: ToolList) -> ToolList:
+    return ToolList([_normalize(each) for each in tools])
+
+
 def _normalize(value: Any) -> Any:
+    if type(value) is ToolList:
+        return value.derive(_normalize_tools, value)
     if isinstance(value, list):
         return [_normalize(each) for each in cast("list[Any]", value)]
     return _normalize_object(cast("dict[str, Any]", value)) if isinstance(value, dict) else value
@@ -453,9 +461,10 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "MAX_TOKENS", "refused": "
 
 
 class Encoder(AnswerEncoder):
-    """Writes one answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent.
+    """Writes an answer, streamed or whole. `created` and `include_usage` are not used: counts are always sent.
 
-    Reasoning is written only if the request asks for it, with `includeThoughts`.
+    Reasoning is written only if the request asks for it, with `includeThoughts`. Several answers to one request are
+    streamed one after the other, each up to its `TurnEnded`.
     """
 
     def __init__(
@@ -470,9 +479,13 @@ class Encoder(AnswerEncoder):
         self._tail: dict[str, Any] | None = None  # the last letter of the text so far, as a part
         self.content_type = "application/json" if self._is_array else "text/event-stream"
         self._choice_texts: list[str] | None = None  # of an answer that is one of some texts
+        self._index = 0  # of the answer that is being written
+        self._last_index = (request.count if request is not None else 1) - 1
+        self._usage = Usage()
+        self._is_choice = False
         if request is not None:
-            is_choice = request.answer_format is not None and request.answer_format.is_wrapped
-            self._choice_texts = [] if is_choice else None
+            self._is_choice = request.answer_format is not None and request.answer_format.is_wrapped
+            self._choice_texts = [] if self._is_choice else None
             self._shows_thinking = as_object((request.extra or {}).get("thinkingConfig")).get("includeThoughts") is True
 
     def start(self) -> bytes:
@@ -500,6 +513,11 @@ class Encoder(AnswerEncoder):
             shown = [Text(text=_read_choice_text(part.text)) if isinstance(part, Text) else part for part in shown]
         parts = [written for part in shown if (written := _encode_part(part)) is not None]
         return self._answer(parts, finish, usage or Usage())
+
+    def join(self, bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the body with all answers. The prompt was read for each of them."""
+        candidates = [{**body["candidates"][0], "index": index} for index, body in enumerate(bodies)]
+        return {**bodies[0], "candidates": candidates}
 
     def _add_text(self, text: str) -> bytes:
         if self._choice_texts is not None:
@@ -556,13 +574,21 @@ class Encoder(AnswerEncoder):
             parts += [_encode_call(calls[call_id])] if call_id in calls else []
         parts += [text for place, text in self._held_texts if place == len(self._held)]
         earlier = b"".join(self._write(self._answer([part])) for part in parts[:-1])
-        last = self._write(self._answer(parts[-1:], ended.finish, ended.usage))
-        return earlier + last + (b"]" if self._is_array else b"")
+        self._usage += ended.usage
+        is_last = self._index >= self._last_index
+        last = self._write(self._answer(parts[-1:], ended.finish, self._usage if is_last else None))
+        if is_last:
+            return earlier + last + (b"]" if self._is_array else b"")
+        self._index += 1
+        self._held, self._held_texts, self._tail = {}, [], None
+        self._calls, self._has_arguments = {}, set()
+        self._choice_texts = [] if self._is_choice else None
+        return earlier + last
 
     def _answer(
         self, parts: list[dict[str, Any]], finish: FinishReason | None = None, usage: Usage | None = None
     ) -> dict[str, Any]:
-        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": self._index}
         if finish is not None:
             candidate["finishReason"] = _FINISH_REASONS.get(finish, "STOP")
         counts = {} if usage is None else {"usageMetadata": _encode_usage(usage)}

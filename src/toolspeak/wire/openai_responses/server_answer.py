@@ -10,13 +10,15 @@ another item begins; a call ends when it is ready, so that several calls may be 
 been sent of an item is what the item in the whole answer says, its ids included.
 """
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal
 
 from toolspeak.values.events import FinishReason, TurnEnded, Usage
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Call, Message, Opaque, Part, Text, Thinking, ToolCall
-from toolspeak.values.spec import CUSTOM_PARAMETER
+from toolspeak.values.recent import RecentValues
+from toolspeak.values.spec import CUSTOM_PARAMETER, ToolSpec
 from toolspeak.wire.answers import AnswerEncoder
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.errors import ErrorReport
@@ -375,16 +377,23 @@ class Encoder(ItemStream):
         self, model: str, *, id: str, created: int, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:
         head = {"id": id, "object": "response", "created_at": created, "model": model}
-        self._response: dict[str, Any] = {**head, **_repeat_options(request)}
+        definitions = _define_tools(request)
+        self._written_tools = definitions.written
+        self._response: dict[str, Any] = {**head, **_repeat_options(request), "tools": definitions.listed}
         summarizes = bool(as_object((request.extra or {}).get("reasoning")).get("summary")) if request else False
-        super().__init__(ItemBuilder(id.removeprefix(ID_PREFIX), find_call_forms(request), summarizes=summarizes))
+        super().__init__(ItemBuilder(id.removeprefix(ID_PREFIX), definitions.forms, summarizes=summarizes))
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
         output: list[dict[str, Any]] = []
-        # Both events hold the same answer. It repeats all tools, so that it is written once.
-        written = dump_compact({**self._response, "status": "in_progress", "output": output, "usage": None})
+        # Both events hold the same answer.
+        written = self._write_response({**self._response, "status": "in_progress", "output": output, "usage": None})
         return b"".join(self._write_event(name, f',"response":{written}') for name in ("created", "in_progress"))
+
+    def _write_response(self, response: dict[str, Any]) -> str:
+        """Return an answer as JSON. It repeats all tools, whose JSON is there already."""
+        written = dump_compact({**response, "tools": _TOOLS_MARK})
+        return written.replace(_WRITTEN_MARK, self._written_tools, 1)
 
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed.
@@ -396,7 +405,11 @@ class Encoder(ItemStream):
         error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._output, "usage": None}
         told = {"code": error["code"], "message": error["message"], "param": report.param}
-        return closed + self._event("error", **told, error=error) + self._event("failed", response=response)
+        return (
+            closed
+            + self._event("error", **told, error=error)
+            + self._write_event("failed", f',"response":{self._write_response(response)}')
+        )
 
     def response(
         self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
@@ -410,7 +423,8 @@ class Encoder(ItemStream):
         closed = self._close_open_item(status) + self._close_calls()
         output = _add_vendor_data(self._output, ended.message)
         response = self._end_response(output, ended.finish, ended.usage)
-        return closed + self._event(response["status"], response=response)
+        self.written_body = self._write_response(response)
+        return closed + self._write_event(response["status"], f',"response":{self.written_body}')
 
     def _end_response(self, output: list[dict[str, Any]], finish: FinishReason, usage: Usage) -> dict[str, Any]:
         response = {**self._response, "output": output, "usage": _encode_usage(usage), "status": "completed"}
@@ -431,8 +445,54 @@ def _add_vendor_data(output: list[dict[str, Any]], message: Message) -> list[dic
     return output
 
 
+_TOOLS_MARK = secrets.token_hex(16)
+"""What stands for the tools while the rest of an answer is written. No model and no client knows it."""
+
+_WRITTEN_MARK = f'"{_TOOLS_MARK}"'
+
+
+@frozen
+class _Definitions:
+    """The tools of a request: as an answer repeats them, the same as JSON, and how each was offered."""
+
+    tools: tuple[ToolSpec, ...]
+    listed: list[Any]
+    written: str
+    forms: Mapping[str, CallForm]
+
+
+LEAST_DEFINITIONS_SIZE = 20_000
+"""What definitions count at least, so that fifty of them are kept at most."""
+
+_recent_definitions = RecentValues[tuple[Hashable, ...], _Definitions](
+    max_size=50 * LEAST_DEFINITIONS_SIZE, seconds=600
+)
+"""The definitions of the last requests. Tools are told apart by their ids, and are kept, so that no other tool gets the
+id of one of them."""
+
+
+def _define_tools(request: ChatRequest | None) -> _Definitions:
+    """Return the definitions of the tools of a request. They must not be changed."""
+    if request is None:
+        return _Definitions(tools=(), listed=[], written="[]", forms={})
+    vendor_tools = as_list((request.extra or {}).get("tools"))
+    key = tuple(map(id, request.tools)), request.strict_tools, request.namespaces
+    if not vendor_tools and (found := _recent_definitions.find(key)) is not None:
+        return found
+    listed = [
+        *group_definitions(request.tools, request.namespaces, strict=request.strict_tools),
+        *vendor_tools,
+    ]
+    made = _Definitions(
+        tools=request.tools, listed=listed, written=dump_compact(listed), forms=find_call_forms(request)
+    )
+    if not vendor_tools:
+        _recent_definitions.add(key, made, max(len(made.written), LEAST_DEFINITIONS_SIZE))
+    return made
+
+
 def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
-    """Return the fields of an answer that say how it was asked for."""
+    """Return the fields of an answer that say how it was asked for, but for its tools."""
     options: dict[str, Any] = {
         "background": False,
         "error": None,
@@ -447,7 +507,6 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
         "temperature": None,
         "text": {"format": {"type": "text"}},
         "tool_choice": "auto",
-        "tools": [],
         "top_p": None,
         "truncation": "disabled",
     }
@@ -461,10 +520,6 @@ def _repeat_options(request: ChatRequest | None) -> dict[str, Any]:
         "store": request.store,
         "temperature": request.temperature,
         "tool_choice": encode_choice(request.choice, request.tools),
-        "tools": [
-            *group_definitions(request.tools, request.namespaces, strict=request.strict_tools),
-            *as_list(extra.get("tools")),
-        ],
         "top_p": request.top_p,
     }
     options |= {name: extra[name] for name in _REPEATED_FIELDS if extra.get(name) is not None}

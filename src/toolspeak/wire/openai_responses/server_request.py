@@ -7,6 +7,7 @@ result. A result stands behind the message with its call, in the order of the ca
 """
 
 import mimetypes
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from toolspeak.wire.fields import (
     read_media,
     read_opaque,
     read_tool,
+    read_tools_once,
 )
 from toolspeak.wire.json_data import as_list, as_object, as_text, build_extra, dump_compact
 from toolspeak.wire.media import decode_base64, is_data_url
@@ -67,8 +69,7 @@ def read_request(body: Any, path: str = "") -> ChatRequest:
         raise fields.error(
             "background", "nothing runs here without a client that waits; leave the field out", "unsupported_value"
         )
-    reader = _ToolReader()
-    reader.read(fields)
+    reader = copy(read_tools_once(fields, _read_tools))
     choice = _read_choice(fields, reader)
     remaining = {tool.name for tool in reader.tools}
     extra = fields.other_fields(_KNOWN_FIELDS)
@@ -165,6 +166,12 @@ class _ToolReader:
         if len(members) != 1:
             raise FieldError(path, f"there is no tool {wanted[:MAX_QUOTED_CHARS]!r} in tools")
         return members[0]
+
+
+def _read_tools(fields: Fields) -> _ToolReader:
+    reader = _ToolReader()
+    reader.read(fields)
+    return reader
 
 
 def _read_tool(tool: Fields, namespace: str = "") -> ToolSpec | None:
