@@ -1,5 +1,6 @@
 """`toolspeak doctor`: what it finds, the cures that it names, and that it changes nothing."""
 
+import importlib.util
 import io
 import json
 import os
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cases import each_case
 from tests.cli.commands import Done, run_command
@@ -111,6 +114,17 @@ def test_a_model_that_cannot_be_found_is_a_fault_with_the_words_of_its_error(tmp
         "get them with toolspeak pull, or name another model, such as openai:NAME or ollama:NAME",
     )
     assert words == "local: the weights of the embedded model are not on this machine"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
+def test_it_says_what_the_embedded_model_computes_on(tmp_path: Path) -> None:
+    weights = tmp_path / "own.gguf"
+    weights.write_bytes(b"GGUF")
+    done = doctor(tmp_path, "--offline", "-m", f"local:{weights}", TOOLSPEAK_LOCAL_THREADS="1")
+    assert find(done, "model")[0] == "ok"
+    state, words, _ = find(done, "computes on")
+    assert state == "ok"
+    assert words.endswith(", 1 thread, no GPU") or "GPU" not in words  # of a machine that has one, its name
 
 
 def test_a_store_is_looked_at_and_not_changed(tmp_path: Path) -> None:

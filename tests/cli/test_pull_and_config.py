@@ -61,6 +61,7 @@ def test_config_as_json(tmp_path: Path):
         "local.context": 8192,
         "local.slots": 1,
         "local.keep_minutes": 5.0,
+        "local.keep_prompts_mb": 500.0,
         "local.adapter": "built-in",
     }
     variables = {"TOOLSPEAK_LIMITS_SECONDS": "2.5", "WORK_KEY": "very secret"}

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.terminal import environment, terminal
 
 from toolspeak import Agent, tool
 from toolspeak.builtin.python import run_python
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.settings import cache_folder
 from toolspeak.testing import ScriptedModel, calls
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -108,6 +111,20 @@ def test_the_command_of_the_readme_answers_right(tmp_path):
     assert "-3.5" in done.stderr
     assert "11.0" in done.stderr
     assert re.search(r"Oslo[^.]*-3.5.*Paris[^.]*11", done.stdout)  # the sentence is right, too
+    assert "reading the prompt" not in done.stdout + done.stderr  # that is for terminals
+
+
+def test_a_terminal_shows_how_much_of_the_prompt_is_read(tmp_path):
+    weights = cache_folder() / "models" / QWEN_CODER.filename
+    # Another file by its name, and a process and prompts of its own: nothing was read before.
+    env = environment(tmp_path, TOOLSPEAK_LOCAL_KEEP_MINUTES="none", TOOLSPEAK_LOCAL_THREADS="1")
+    arguments = ("run", "Hello.", "-m", f"local:{weights}", "--tools", str(EXAMPLES / "chatbot.py"), "--no-log")
+    with terminal(tmp_path, *arguments, env=env) as screen:
+        assert screen.wait_for_exit(280) == 0
+    shown = [(int(done), int(total)) for done, total in re.findall(r"reading the prompt, (\d+) of (\d+) ", screen.raw)]
+    assert len({done for done, _ in shown}) >= 2
+    assert all(0 <= done < total for done, total in shown)
+    assert screen.raw.rindex("reading the prompt") < screen.raw.rindex("assistant")
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,19 @@ STAND_IN = """
 import json
 class _Any:
     pass
+class _Names:
+    def __getitem__(self, name):
+        return name
+llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
 CommonAdapterLoraInfo = _Any
+def get_device_info():
+    return []
 class CommonParams:
     def __init__(self):
         self.model, self.cpuparams, self.cpuparams_batch, self.lora_adapters = _Any(), _Any(), _Any(), []
-        self.n_ubatch = 512
+        self.speculative = _Any()
+        for kind in ("ngram_simple", "ngram_map_k", "ngram_mod"):
+            setattr(self.speculative, kind, _Any())
 class Server:
     def __init__(self, params):
         loaded = [[each.path, each.scale] for each in params.lora_adapters]

@@ -3,6 +3,7 @@
 A small program stands in for the server; `tests/local/` has the real one.
 """
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from toolspeak.models.local import (
     ServerOptions,
     choose_threads,
     count_usable_cores,
+    find_devices,
     get_shared_server,
     start_server,
     stop_all,
@@ -369,3 +371,21 @@ def test_how_far_a_prompt_is_read_is_reported(server: Server, weights: Path):
     assert reports == [(12, 1832), (524, 1832), (1832, 1832)]
     assert isinstance(answer, Answer)
     assert answer.finish == "stop"
+
+
+def test_what_it_can_compute_on_is_listed():
+    listed = (
+        "import json, sys; assert json.loads(sys.stdin.readline()) == {'lists_devices': True}; "
+        "print(json.dumps([{'name': 'Some GPU', 'is_cpu': False}, {'name': 'Some CPU', 'is_cpu': True}]))"
+    )
+    assert find_devices(program(listed)) == (["Some GPU"], ["Some CPU"])
+    for other in ("print('[')", "raise SystemExit(3)"):
+        assert find_devices(program(other)) == ([], [])
+    assert find_devices(["/nowhere/at/all"]) == ([], [])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
+def test_llama_cpp_names_the_processor():
+    _, processors = find_devices()
+    assert len(processors) == 1
+    assert processors[0]

@@ -29,9 +29,17 @@ STAND_IN = """
 import time
 class _Any:
     pass
+class _Names:
+    def __getitem__(self, name):
+        return name
+llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
+def get_device_info():
+    return []
 class CommonParams:
     def __init__(self):
-        self.model, self.cpuparams, self.cpuparams_batch, self.n_ubatch = _Any(), _Any(), _Any(), 512
+        self.model, self.cpuparams, self.cpuparams_batch, self.speculative = _Any(), _Any(), _Any(), _Any()
+        for kind in ("ngram_simple", "ngram_map_k", "ngram_mod"):
+            setattr(self.speculative, kind, _Any())
 class Server:
     def __init__(self, params):
         weights = open(params.model.path).read()
@@ -87,6 +95,21 @@ def test_a_second_program_finds_the_server_of_the_first(weights: Path, folder: P
     assert not two.was_started
     assert (one.pid, one.base_url, one.key) == (two.pid, two.base_url, two.key)
     assert one.pid != os.getpid()
+
+
+def test_what_it_has_read_is_known_to_all_programs_until_it_ends(
+    weights: Path, folder: Path, command: list[str]
+) -> None:
+    one, two = get(weights, folder, command), get(weights, folder, command)
+    assert not two.has_read("a")
+    one.note_read("a")
+    two.note_read("b")
+    assert [one.has_read(key) for key in ("a", "b", "c")] == [True, True, False]
+    assert two.has_read("a")
+    (kept,) = folder.glob("*.prompts")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    stop_warm_servers(folder)
+    assert not get(weights, folder, command).has_read("a")
 
 
 def test_other_options_have_a_server_of_their_own(weights: Path, folder: Path, command: list[str]) -> None:

@@ -66,7 +66,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         approve = "never"
         log = false
         limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9, result_tokens = 7}
-        local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none", adapter = "lora.gguf"}
+        local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none", keep_prompts_mb = 50, adapter = "lora.gguf"}
 
         [endpoints.work]
         base_url = "https://models.example/v1/"
@@ -93,7 +93,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9, result_tokens=7
     )
     assert found.local == LocalSettings(
-        threads=4, context=4096, slots=2, keep_minutes=None, adapter=str(folder / "lora.gguf")
+        threads=4, context=4096, slots=2, keep_minutes=None, keep_prompts_mb=50.0, adapter=str(folder / "lora.gguf")
     )
     assert found.endpoints["work"] == EndpointSettings(
         name="work",

@@ -33,6 +33,7 @@ from toolspeak.execution.sandbox import detect_confinement, has_monty
 from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.models.adapters import check_adapter
 from toolspeak.models.endpoint import Endpoint
+from toolspeak.models.local import choose_threads, count_usable_cores, find_devices
 from toolspeak.models.model import GUESS_CURE, choose_model_dialect
 from toolspeak.models.transport import NotReached, fetch
 from toolspeak.run import portal
@@ -346,7 +347,9 @@ def examine_model(name: str, settings: Settings, *, offline: bool) -> Iterator[F
         yield Finding("model", "fault", f"{hide_secrets(name)}: {words}", cure or "choose another one with --model")
         return
     if isinstance(model, EmbeddedModel):
-        yield _examine_embedded(model)
+        yield (finding := _examine_embedded(model))
+        if finding.state == "ok":
+            yield _examine_devices(settings)
     elif isinstance(model, HttpModel):
         yield from _examine_endpoint(model, offline=offline)
     else:
@@ -364,6 +367,18 @@ def _examine_embedded(model: EmbeddedModel) -> Finding:
         return Finding("model", "fault", words, cure)
     adapter = f"the adapter {model.adapter.name}" if model.adapter else "no adapter"
     return Finding("model", "ok", f"{model.name}: {model.weights}, {adapter}")
+
+
+def _examine_devices(settings: Settings) -> Finding:
+    """Say what the embedded model computes on: llama.cpp takes a GPU if there is one that its build can use."""
+    gpus, processors = find_devices()
+    if gpus:
+        return Finding("computes on", "ok", ", ".join(gpus))
+    if not processors:
+        return Finding("computes on", "note", "llama.cpp does not say", "pip install --upgrade 'toolspeak[local]'")
+    threads = settings.local.threads or choose_threads(count_usable_cores())
+    words = f"{processors[0]}, {threads} thread{'' if threads == 1 else 's'}, no GPU"
+    return Finding("computes on", "ok", words)
 
 
 def _examine_endpoint(model: HttpModel, *, offline: bool) -> Iterator[Finding]:

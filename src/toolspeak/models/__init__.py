@@ -17,8 +17,8 @@ what is known of its server (data). Start with `model.py` and `http.py`.
 - `abilities.py` asks a server what a model can do, `prices.py` says what tokens cost, `request_size.py` estimates how
   many a request has.
 - `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process, `warm.py`
-  one that outlives the program; `local_server.py` is the program of both. `weights.py` and `weights_download.py` have
-  the weights, `adapters.py` the adapter.
+  one that outlives the program; `local_server.py` is the program of both. `prompt_store.py` keeps what it has read of
+  instructions and tools. `weights.py` and `weights_download.py` have the weights, `adapters.py` the adapter.
 
 This room imports `wire`, `dialects`, `reading` and `values`; aiohttp is imported with the first request, xllamacpp in
 the child process only. To add:
@@ -28,6 +28,7 @@ the child process only. To add:
   `TEXT_ONLY_NAMES`;
 - an API in which servers say what their models can do: `ABILITY_APIS` in `abilities.py`;
 - what counts as an outage: the class of the error, in `transport.py`; a price for one model: `connect(cost=…)`;
+- how the embedded model computes: `ENGINE` in `local.py`, after `bench/embedded.py` has shown that it is faster;
 - an API: see `wire/__init__.py`; the adapter of the package: its hash in `adapters.py`,
   its file in `packages/toolspeak-trained`.
 """

@@ -1,10 +1,12 @@
 """`EmbeddedModel`: a model that runs on this machine, in a child process, and needs no key."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,16 @@ from toolspeak.models.adapters import Adapter
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, ServerOptions, get_shared_server
-from toolspeak.models.model import DialectChoice, Request
+from toolspeak.models.model import DialectChoice, Request, Sampling
 from toolspeak.models.profiles import SERVERS, choose_dialect
+from toolspeak.models.prompt_store import PromptStore, make_key
+from toolspeak.models.request_encoder import RequestEncoder
 from toolspeak.models.sender import HttpContent, HttpResponse, Sender
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
+from toolspeak.values.errors import ModelError
 from toolspeak.values.events import Usage
-from toolspeak.values.messages import Media
-from toolspeak.values.pieces import Piece
+from toolspeak.values.messages import Media, user
+from toolspeak.values.pieces import Answer, Piece
 from toolspeak.wire.media import explain_text_only
 
 _PROGRESS = re.compile(rb'"prompt_progress":\{"total":(\d{1,9}),"cache":\d{1,9},"processed":(\d{1,9})')
@@ -60,7 +65,8 @@ class EmbeddedModel:
     """A model from a GGUF file, in a child process that is started with the first request.
 
     With `warm`, all programs of the user share the process, and it continues after this program ends. The temperature
-    is 0 unless the request sets it. An adapter is used only for requests with tools.
+    is 0 unless the request sets it. An adapter is used only for requests with tools. With `prompts`, instructions and
+    tools that were read once are kept on disk, and a later process doesn't read them again.
 
     Attributes:
         weights: The GGUF file.
@@ -80,11 +86,20 @@ class EmbeddedModel:
         slots: int = SLOTS,
         adapter: Adapter | None = None,
         warm: WarmOptions | None = None,
+        prompts: PromptStore | None = None,
         sender: Sender | None = None,
     ) -> None:
         self.weights = weights
         self.adapter = adapter
-        self._options = ServerOptions(weights=weights, threads=threads, context=context, slots=slots, adapter=adapter)
+        self._prompts = prompts if slots == 1 and sender is None else None  # a state is for one place of the server
+        self._options = ServerOptions(
+            weights=weights,
+            threads=threads,
+            context=context,
+            slots=slots,
+            adapter=adapter,
+            prompts=self._prompts and self._prompts.folder,
+        )
         self._name = name or f"local:{weights.name}"
         if isinstance(dialect, str):
             dialect = DialectChoice(name=dialect, reason="given with the model object")
@@ -156,15 +171,101 @@ class EmbeddedModel:
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
         if self.adapter is not None:
-            sampling = replace(sampling, extra={**choose_adapter_fields(request.shown), **(sampling.extra or {})})
+            sampling = _add_fields(sampling, choose_adapter_fields(request.shown))
         sender = self._sender
         if self.on_prompt_read is not None and request.stream:
-            sampling = replace(sampling, extra={"return_progress": True, **(sampling.extra or {})})
+            sampling = _add_fields(sampling, {"return_progress": True})
             sender = _watch_prompt(self.on_prompt_read, sender)
-        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=sender)
+        endpoint = await self.find_endpoint()
+        if self._prompts is not None and self._server is not None and (beginning := cut_to_beginning(request)):
+            await self._read_beginning(self._prompts, self._server, endpoint, beginning)
+        model = HttpModel(endpoint, self.weights.stem, sender=sender)
         async with aclosing(model.ask(replace(request, sampling=sampling))) as answer:
             async for pieces in answer:
                 yield pieces
+
+    async def _read_beginning(
+        self, store: PromptStore, server: LocalServer | WarmServer, endpoint: Endpoint, beginning: Request
+    ) -> None:
+        """Let the server have read the beginning of a prompt: from the disk, or by reading it and keeping it there.
+
+        Nothing of this must succeed. What the server has not read now, it reads with the request.
+        """
+        from toolspeak.models.transport import NotReached  # aiohttp is imported with the first request
+
+        if self.adapter is not None:
+            beginning = replace(beginning, sampling=_add_fields(beginning.sampling, USED_ADAPTER))
+        key = make_key(server.options, RequestEncoder(endpoint, self.weights.stem).encode(beginning).body)
+        if server.has_read(key) or not store.open():
+            return
+        with suppress(ModelError, NotReached):
+            name = await asyncio.to_thread(store.find, key)
+            if name is None or not await self._restore(store, endpoint, name):
+                await self._read_and_save(store, endpoint, key, beginning)
+            server.note_read(key)
+
+    async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str) -> bool:
+        """Let the server take up a state from a file, and return whether it did."""
+        # A line break is read first. With it, the server puts the conversation aside that it has read last, and takes
+        # the adapter into use: it forgets what it has read when the adapter changes.
+        first = {"prompt": "\n", "n_predict": 0, "id_slot": 0} | ({} if self.adapter is None else USED_ADAPTER)
+        await _post(endpoint, "/completion", first)
+        if await _post(endpoint, "/slots/0?action=restore", {"filename": name}):
+            return True
+        store.remove(name)
+        return False
+
+    async def _read_and_save(self, store: PromptStore, endpoint: Endpoint, key: str, beginning: Request) -> None:
+        """Let the server read the beginning of a prompt, and keep the state after it in a file."""
+        sender: Sender | None = None
+        if self.on_prompt_read is not None:
+            beginning = replace(beginning, sampling=_add_fields(beginning.sampling, {"return_progress": True}))
+            sender = _watch_prompt(self.on_prompt_read, None)
+        read = 0
+        async with aclosing(HttpModel(endpoint, self.weights.stem, sender=sender).ask(beginning)) as answer:
+            async for pieces in answer:
+                if isinstance(last := pieces[-1], Answer) and last.usage is not None:
+                    read = last.usage.input_tokens
+        name = store.make_name(key)
+        saved = await _post(endpoint, "/slots/0?action=save", {"filename": name})
+        # Another program may have asked something meanwhile; its prompt is not what the key names.
+        if saved.get("n_saved") == read:
+            await asyncio.to_thread(store.keep, key, name)
+        else:
+            store.remove(name)
+
+
+USED_ADAPTER: dict[str, Any] = {"lora": [{"id": 0, "scale": 1.0}]}
+
+
+def cut_to_beginning(request: Request) -> Request | None:
+    """Return a request whose prompt begins as that of another one, up to its first question.
+
+    None if the model is shown no tools: such a beginning is short, or belongs to one conversation.
+    """
+    shown = request.shown
+    own = tuple(takewhile(lambda message: message.role == "system", shown.messages))
+    if not shown.has_tools or not (own or shown.tools):
+        return None
+    # The server has to write a token, and the prompt a question.
+    sampling = Sampling(max_tokens=1, temperature=0.0, extra={"id_slot": 0, **(request.sampling.extra or {})})
+    messages = (*own, user("-"))
+    return Request(shown=replace(shown, messages=messages, constraint=None), dialect=request.dialect, sampling=sampling)
+
+
+def _add_fields(sampling: Sampling, fields: dict[str, Any]) -> Sampling:
+    return replace(sampling, extra={**fields, **(sampling.extra or {})})
+
+
+async def _post(endpoint: Endpoint, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Ask the server for something else than an answer, and return what it says; nothing if it refuses."""
+    from toolspeak.models.transport import fetch
+
+    for _ in range(2):  # llama.cpp closes the connection of a streamed answer, maybe just when it is used again
+        sent = json.dumps(body).encode()
+        if data := await fetch(endpoint, endpoint.root_url + path, sent, endpoint.retry.read_timeout):
+            return json.loads(data)
+    return {}
 
 
 def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
@@ -180,7 +281,7 @@ def choose_adapter_fields(shown: Shown) -> dict[str, Any]:
     Later, its own beginning is the longest match among the states.
     """
     if shown.has_tools:
-        return {"lora": [{"id": 0, "scale": 1.0}]}
+        return USED_ADAPTER
     roles = {message.role for message in shown.messages}
     begins_like_others = "system" in roles and "assistant" not in roles
     return {"lora": [{"id": 0, "scale": 0.0}]} | ({"cache_prompt": False} if begins_like_others else {})

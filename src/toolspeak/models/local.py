@@ -40,8 +40,21 @@ MAX_LOG_LINES = 12
 CONTEXT_TOKENS = 8192
 SLOTS = 1
 
+ENGINE: Mapping[str, Any] = {
+    "batch": 64,  # the tokens of a prompt that are read at once; more on a GPU
+    "flash_attention": "AUTO",
+    "states": "F16",  # the type of the numbers in the states of tokens
+    "load": "AUTO",  # how the weights come into memory
+    "repack": True,  # whether weights are laid out anew for the processor
+    "guess": None,
+}
+"""How llama.cpp computes; `bench/embedded.py` compares."""
+
 STARTUP_TIMEOUT_SECONDS = 600.0
 """Time to load weights: a large file on a slow disk takes minutes."""
+
+LIST_DEVICES_SECONDS = 60.0
+"""How long to wait for the list of devices. Drivers of GPUs may take seconds to load."""
 
 READ_LOG_SECONDS = 5.0
 """How long to wait for the end of the log of a process that has ended. A process that it started may hold it open."""
@@ -225,6 +238,7 @@ class ServerOptions:
     context: int = CONTEXT_TOKENS  # the most tokens of one conversation
     slots: int = SLOTS  # the most conversations that are answered at the same time
     adapter: Adapter | None = None  # a request uses it if it has the field `lora` with the scale 1
+    prompts: Path | None = None  # the folder for what was read of prompts (`prompt_store.py`); None to keep nothing
 
 
 class LocalServer(Child):
@@ -243,13 +257,23 @@ class LocalServer(Child):
         self, options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
     ) -> None:
         self.weights = options.weights
+        self.options = options
         self.key = secrets.token_urlsafe(24)
+        self._prompts: set[str] = set()
         super().__init__(server_command() if command is None else command, child_options(options, self.key))
         ready = self.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
         self.base_url = f"{ready['address']}/v1"
 
     def __repr__(self) -> str:
         return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
+
+    def has_read(self, prompt: str) -> bool:
+        """Whether it has read the beginning of a prompt, which a key of `prompt_store.py` names."""
+        return prompt in self._prompts
+
+    def note_read(self, prompt: str) -> None:
+        """Remember that it has read the beginning of a prompt."""
+        self._prompts.add(prompt)
 
 
 def start_server(
@@ -347,9 +371,32 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "threads": options.threads,
         "context": options.context,
         "slots": options.slots,
+        "prompts": None if options.prompts is None else str(options.prompts),
+        "engine": dict(ENGINE),
         "cache_mib": 1024,  # for earlier conversations: one that is continued need not be read again
         "key": key,
     }
+
+
+def find_devices(command: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
+    """Return the names of the GPUs and the processors that llama.cpp can compute on; none if it cannot be asked.
+
+    It uses GPUs if there are any. `command` is another program to start in place of the server, for tests.
+    """
+    line = json.dumps({"lists_devices": True}).encode() + b"\n"
+    try:
+        done = subprocess.run(  # noqa: S603 (no shell, and the command is ours)
+            server_command() if command is None else command,
+            cwd=os.sep,
+            input=line,
+            capture_output=True,
+            timeout=LIST_DEVICES_SECONDS,
+            check=True,
+        )
+        found = json.loads(done.stdout)
+    except (OSError, ValueError, UsageError, subprocess.SubprocessError):
+        return [], []
+    return [each["name"] for each in found if not each["is_cpu"]], [each["name"] for each in found if each["is_cpu"]]
 
 
 def server_command() -> list[str]:

@@ -1,11 +1,12 @@
 """The program of the process that runs llama.cpp. It is started by its path, and imports no toolspeak.
 
-It reads its options as one line of JSON from standard input. There are two ways to run it:
+It reads its options as one line of JSON from standard input. There are three ways to run it:
 
 - As a child of a program (`local.py`): it writes its address as one line of JSON to standard output, and ends when
   standard input is closed, and so with its parent, however that ends.
 - As a warm server (`warm.py`), if the options have `warm`: it leaves its parent, writes its address to a file, and ends
   by itself when no program has used it for a while.
+- With `lists_devices` in its options: it writes what llama.cpp can compute on as one line of JSON, and ends.
 """
 
 import contextlib
@@ -19,6 +20,8 @@ import time
 from types import FrameType
 from typing import IO, Any
 
+GPU_BATCH = 512
+
 
 def main() -> None:
     """Serve until the parent ends, or until a warm server is idle."""
@@ -29,7 +32,10 @@ def main() -> None:
     if not line:
         return
     options = json.loads(line)
-    if "warm" in options:
+    if options.get("lists_devices"):
+        output.write(json.dumps(_list_devices()) + "\n")
+        output.close()
+    elif "warm" in options:
         output.close()
         _serve_warm(options, options["warm"])
     else:
@@ -123,6 +129,14 @@ def _end_warm(state: str, folder: int) -> None:
     os._exit(0)
 
 
+def _list_devices() -> list[dict[str, Any]]:
+    xllamacpp: Any = importlib.import_module("xllamacpp")
+    return [
+        {"name": each["description"].strip(), "is_cpu": each["type"].name.endswith("_CPU")}
+        for each in xllamacpp.get_device_info()
+    ]
+
+
 def _start_server(options: dict[str, Any]) -> Any:
     try:
         return _start_llama(options)
@@ -143,17 +157,41 @@ def _start_llama(options: dict[str, Any]) -> Any:
     params.endpoint_slots = False  # it would show the prompts of other clients
     params.n_parallel = options["slots"]
     params.n_ctx = options["context"] * options["slots"]
-    params.n_batch = params.n_ubatch  # what is computed at once; after each batch, it says how far the prompt is read
     params.cpuparams.n_threads = options["threads"]
     params.cpuparams_batch.n_threads = options["threads"]
     params.cache_ram_mib = options["cache_mib"]
+    if options["prompts"] is not None:
+        params.slot_save_path = options["prompts"] + os.sep  # the name of a file is put right behind it
     if options["adapter"] is not None:
         adapter = xllamacpp.CommonAdapterLoraInfo()
         adapter.path = options["adapter"]
         adapter.scale = 0.0  # of requests that name no scale
         params.lora_adapters = [adapter]
+    _set_engine(xllamacpp, params, options["engine"])
     params.verbosity = 2  # warnings and errors
     return xllamacpp.Server(params)
+
+
+def _set_engine(xllamacpp: Any, params: Any, engine: dict[str, Any]) -> None:
+    """Set how llama.cpp computes. The answers do not depend on it."""
+    has_gpu = not all(each["is_cpu"] for each in _list_devices())
+    # What is computed at once. After each batch, the server says how far a prompt is read, and can be stopped. A
+    # processor reads small batches as fast as large ones, a GPU does not.
+    params.n_batch = params.n_ubatch = max(engine["batch"], GPU_BATCH) if has_gpu else engine["batch"]
+    params.n_gpu_layers = -1  # as many as fit, if there is a GPU that this build of llama.cpp can use
+    params.fit_params = has_gpu  # to see what fits, it loads the model twice
+    params.warmup = False  # a run without a question: the first question would wait for it
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type[f"LLAMA_FLASH_ATTN_TYPE_{engine['flash_attention']}"]
+    params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type[f"GGML_TYPE_{engine['states']}"]
+    params.load_mode = xllamacpp.llama_load_mode[f"LLAMA_LOAD_MODE_{engine['load']}"]
+    params.no_extra_bufts = not engine["repack"]
+    if (guess := engine["guess"]) is not None:
+        kind: str = guess["kind"]
+        speculative = params.speculative
+        speculative.types = [xllamacpp.common_speculative_type[f"COMMON_SPECULATIVE_TYPE_{kind.upper()}"]]
+        for name, value in guess["sizes"].items():
+            setattr(getattr(speculative, kind), name, value)
+        params.speculative = speculative
 
 
 if __name__ == "__main__":

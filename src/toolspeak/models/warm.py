@@ -84,8 +84,11 @@ class WarmServer:
     time after its last use at which it ends.
     """
 
-    def __init__(self, weights: Path, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool) -> None:
-        self.weights = weights
+    def __init__(
+        self, options: ServerOptions, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool
+    ) -> None:
+        self.weights = options.weights
+        self.options = options
         self.idle_seconds: float = files.read_options()["idle_seconds"]
         self.was_started = was_started
         self.base_url = f"{state['address']}/v1"
@@ -101,6 +104,18 @@ class WarmServer:
     def is_alive(self) -> bool:
         """Whether the process is running."""
         return self._files.is_running()
+
+    def has_read(self, prompt: str) -> bool:
+        """Whether it has read the beginning of a prompt, for any program. A key of `prompt_store.py` names it."""
+        try:
+            return prompt in self._files.folder.read(self._files.prompts).split()
+        except (OSError, UsageError):
+            return False
+
+    def note_read(self, prompt: str) -> None:
+        """Remember that it has read the beginning of a prompt."""
+        with contextlib.suppress(OSError, UsageError):
+            self._files.folder.append(self._files.prompts, f"{prompt}\n")
 
     def release(self) -> None:
         """Declare that this program does not use the server any more."""
@@ -140,7 +155,7 @@ def get_warm_server(
     except BaseException:
         os.close(use)
         raise
-    return WarmServer(options.weights, files, use, state, was_started=was_started)
+    return WarmServer(options, files, use, state, was_started=was_started)
 
 
 def list_warm_servers(folder: Path) -> list[WarmStatus]:
@@ -205,6 +220,11 @@ class _Folder:
         with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
             file.write(text)
 
+    def append(self, name: str, text: str) -> None:
+        """Write to the end of a file."""
+        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="utf-8") as file:
+            file.write(text)
+
     def remove(self, name: str) -> None:
         """Remove a file, if there is one."""
         with contextlib.suppress(FileNotFoundError):
@@ -245,14 +265,15 @@ class _Files:
 
     def __init__(self, folder: _Folder, name: str) -> None:
         self.folder = folder
-        names = (f"{name}.{suffix}" for suffix in ("running", "use", "start", "json", "options", "log"))
-        self.running, self.use, self.start, self.state, self.options, self.log = names
+        names = (f"{name}.{suffix}" for suffix in ("running", "use", "start", "json", "options", "log", "prompts"))
+        self.running, self.use, self.start, self.state, self.options, self.log, self.prompts = names
 
     @staticmethod
     def create(path: Path, options: ServerOptions, command: Sequence[str] | None) -> "_Files":
         """Return the files of the server with these options. The lock files are created."""
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
+        identity.append(None if options.prompts is None else str(options.prompts))
         adapter: list[str | int] | None = None
         if options.adapter is not None:
             try:
@@ -305,7 +326,8 @@ class _Files:
 
 def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: Sequence[str] | None) -> None:
     folder = files.folder
-    folder.remove(files.state)  # of a server that was killed
+    for name in (files.state, files.prompts):  # of a server that was killed, or has ended
+        folder.remove(name)
     folder.write(files.options, json.dumps({"weights": str(options.weights), "idle_seconds": warm.idle_seconds}))
     os.utime(files.use, dir_fd=folder.descriptor, follow_symlinks=False)
     line = child_options(options, secrets.token_urlsafe(24)) | {

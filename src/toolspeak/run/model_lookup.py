@@ -83,6 +83,7 @@ def find_models(given: Models, configured: "Settings | None") -> tuple[Model, ..
 def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "EmbeddedModel":
     from toolspeak.models.adapters import find_adapter
     from toolspeak.models.embedded import EmbeddedModel, name_for_calibration
+    from toolspeak.models.prompt_store import PromptStore
     from toolspeak.models.warm import WarmOptions, is_supported
     from toolspeak.models.weights import QWEN_CODER
     from toolspeak.models.weights_download import find_weights
@@ -109,6 +110,9 @@ def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "E
     warm: WarmOptions | None = None
     if keep_warm and is_supported and local.keep_minutes is not None:
         warm = WarmOptions(folder=warm_folder(), idle_seconds=60 * local.keep_minutes)
+    prompts: PromptStore | None = None
+    if local.keep_prompts_mb is not None:
+        prompts = PromptStore(prompt_folder(), int(1e6 * local.keep_prompts_mb))
     adapter = find_adapter(local.adapter, weights)
     calibrated = settings.load_calibrated_dialect("local", name_for_calibration(weights, adapter))
     return EmbeddedModel(
@@ -120,6 +124,7 @@ def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "E
         slots=local.slots,
         adapter=adapter,
         warm=warm,
+        prompts=prompts,
     )
 
 
@@ -129,9 +134,19 @@ def weights_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def warm_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder with the files of the user's warm servers. Several users may share a cache folder."""
+    """Return the folder with the files of the user's warm servers."""
+    return _own_folder("servers", environ)
+
+
+def prompt_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder with what embedded models have read of the user's prompts."""
+    return _own_folder("prompts", environ)
+
+
+def _own_folder(name: str, environ: Mapping[str, str] | None) -> Path:
+    """Return a folder of this user. Several users may share a cache folder."""
     user = f"-{os.geteuid()}" if hasattr(os, "geteuid") else ""
-    return settings.cache_folder(environ) / f"servers{user}"
+    return settings.cache_folder(environ) / f"{name}{user}"
 
 
 def _http_model(configured: "EndpointSettings", model: str, origin: str) -> HttpModel:

@@ -128,6 +128,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "local.context": COUNT,
     "local.slots": COUNT,
     "local.keep_minutes": NUMBER_OR_NONE,
+    "local.keep_prompts_mb": NUMBER_OR_NONE,
     "local.adapter": ADAPTER,
 }
 """Every setting but those of endpoints, whose names the user chooses."""

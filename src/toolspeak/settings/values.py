@@ -91,6 +91,8 @@ class LocalSettings:
         context: The most tokens in one conversation.
         slots: How many conversations it answers at the same time.
         keep_minutes: How long commands keep the model loaded after its last use; None to load it for each command.
+        keep_prompts_mb: The megabytes on disk for the instructions and tools that it has read, so that it need not
+            read them again; None to keep none.
         adapter: The adapter for requests with tools: `built-in`, which only the model of `toolspeak pull` has, the path
             of a GGUF file, or None for none.
     """
@@ -99,6 +101,7 @@ class LocalSettings:
     context: int = 8192
     slots: int = 1
     keep_minutes: float | None = 5.0
+    keep_prompts_mb: float | None = 500.0
     adapter: str | None = "built-in"
 
 

@@ -1,0 +1,75 @@
+"""What was read of a prompt, with the real weights: a new process takes it from the disk."""
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from toolspeak import Sampling
+from toolspeak.dialects import PYTHON
+from toolspeak.models import EmbeddedModel, Request
+from toolspeak.models.adapters import QWEN_CODER_CALLS
+from toolspeak.models.local import LocalServer
+from toolspeak.models.prompt_store import PromptStore
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
+from toolspeak.settings import cache_folder
+from toolspeak.tools import Tool
+from toolspeak.values.events import TextDelta
+from toolspeak.values.messages import user
+
+WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
+
+pytestmark = [
+    pytest.mark.skipif(WEIGHTS is None, reason="the weights are not here: toolspeak pull"),
+    pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed"),
+    pytest.mark.timeout(590),
+]
+
+
+def price(item: str) -> float:
+    """Get the price of an item.
+
+    Args:
+        item: The name of the item.
+    """
+    return 3.5
+
+
+def ask_new_process(store: PromptStore | None) -> tuple[str, list[int]]:
+    """Return the beginning of an answer, and how many tokens had been read at each report."""
+    assert WEIGHTS is not None
+    # One thread: several of them wait for each other while the machine does something else.
+    model = EmbeddedModel(WEIGHTS, threads=1, context=1024, adapter=QWEN_CODER_CALLS, prompts=store)
+    reports: list[int] = []
+    model.on_prompt_read = lambda done, total: reports.append(done)
+    shown = PYTHON.render((Tool(price).spec,), [user("What does a croissant cost?")])
+    request = Request(shown=shown, dialect="python", sampling=Sampling(max_tokens=8))
+
+    async def collect() -> str:
+        pieces = [piece async for pieces in model.ask(request) for piece in pieces]
+        return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+
+    text = asyncio.run(collect())
+    server = model.load()
+    assert isinstance(server, LocalServer)
+    server.stop()
+    return text, reports
+
+
+def test_a_new_process_reads_only_the_question(tmp_path: Path) -> None:
+    store = PromptStore(tmp_path / "prompts")
+    first, read_first = ask_new_process(store)
+    (state,) = store.folder.iterdir()
+    assert first.startswith("```python\nprice(")
+    assert min(read_first) == 0
+    second, read_then = ask_new_process(store)
+    assert second == first
+    assert min(read_then) > 60  # the tools and what is said of them
+    whole = state.read_bytes()
+    state.write_bytes(whole[: len(whole) // 2])  # llama.cpp would end its process on it
+    third, read_again = ask_new_process(store)
+    assert third == first
+    assert min(read_again) == 0
+    assert len(state.read_bytes()) == len(whole)
