@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 360,
+    "Python files in the package": 361,
     "lines of Python in the package": 92_000,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
