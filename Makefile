@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat chat-page test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz address cut release test-lowest audit clean
+.PHONY: help setup demo chat chat-page test test-all test-rest test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full bench-provenance adapter-data fuzz address cut release test-lowest audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -36,6 +36,9 @@ test: setup ## run the tests, without those that take long
 
 test-all: setup ## run all tests, the slow ones and those in a browser too
 	TOOLSPEAK_TESTS=all $(BIN)/python -m pytest -m 'not heavy'
+
+test-rest: setup ## run what `make test` leaves out of `make test-all`: slow tests, those in a browser, more cases
+	TOOLSPEAK_TESTS=rest $(BIN)/python -m pytest -m 'not heavy'
 
 # With a fixed number of threads: how sums are rounded depends on it, and a small model's likeliest word on that.
 test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2

@@ -14,8 +14,8 @@ import pytest
 
 C = TypeVar("C")
 
-RUNS_ALL = os.environ.get("TOOLSPEAK_TESTS") == "all"
-"""Whether this is `make test-all`."""
+RUNS_ALL = os.environ.get("TOOLSPEAK_TESTS") in ("all", "rest")
+"""Whether this is `make test-all`, or `make test-rest`."""
 
 
 def sample(cases: Iterable[C], count: int) -> list[C]:

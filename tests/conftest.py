@@ -52,6 +52,26 @@ providers._get_local_constants = lambda: (
 )
 
 
+SAMPLING_ROOMS = ("reading", "training")
+"""Folders whose tests take more cases in `make test-all`, most of them from modules of their own."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In `make test-rest`, leave out the tests that `make test` runs in the same way."""
+    if os.environ.get("TOOLSPEAK_TESTS") == "rest":
+        config.hook.pytest_deselected(items=[each for each in items if not _is_left(each)])
+        items[:] = filter(_is_left, items)
+
+
+def _is_left(item: pytest.Item) -> bool:
+    """Whether `make test` does not run a test, or runs it with fewer cases or examples."""
+    if item.get_closest_marker("slow") or item.get_closest_marker("browser"):
+        return True
+    module = vars(getattr(item, "module", None) or object)
+    takes_more = "RUNS_ALL" in module or "sample" in module or item.path.parent.name in SAMPLING_ROOMS
+    return takes_more or bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
 @pytest.fixture(autouse=True)
 def _servers_forgotten() -> None:
     """Forget what servers of earlier tests said about their models: one of this test may get the port of one of them."""
