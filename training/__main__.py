@@ -1,6 +1,6 @@
 """Trains adapters for the embedded model, and measures them: `python training COMMAND`.
 
-`pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `words` toolspeak, torch, numpy and gguf; `train`, `ask` and
+`pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `words` toolspeak, torch and its teacher; `train`, `ask` and
 `play` a GPU with torch, transformers, accelerate and gguf. If they are on different machines, copy the folder from the
 one to the other: what is in it already is not done again. The answers that `train` writes are judged by `toolspeak
 eval --answers`.
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     beside = commands.add_parser("beside-gpu", help="ask llama.cpp here what a GPU was asked, and compare")
     words = commands.add_parser("words", help="train the vectors of words by which tools are found; minutes on a CPU")
     kept = commands.add_parser("kept", help="compose the suite answers, which is not trained on")
-    for each in (train, ask, play, words):
+    for each in (train, ask, play):
         each.add_argument("gguf", type=Path, help="the weights of the model")
     for each in (pairs, train, play):
         each.add_argument("folder", type=Path, help="where everything is written")
@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
     play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
     play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
+    words.add_argument("teacher", type=Path, help="the folder with the package of the teacher (word_vectors.py)")
     words.add_argument("file", type=Path, help="where they are written: word_vectors.bin of packages/toolspeak-trained")
     words.add_argument("--hold-out", action="store_true", help="leave out one set of tools in six, and measure with it")
     kept.add_argument("file", type=Path, help="where it is written: suites/answers.jsonl")
@@ -109,7 +110,7 @@ def main() -> None:
         case "words":
             from word_vectors import train_words
 
-            train_words(options.gguf, options.file, read_settings(), hold_out=options.hold_out)
+            train_words(options.teacher, options.file, read_settings(), hold_out=options.hold_out)
         case "score":
             from multi_turn import print_scores
 

@@ -230,7 +230,7 @@ def test_a_tool_that_is_not_shown_is_searched_and_then_called(dialect: str):
     question = Question(
         id="sun-1",
         category="single",
-        messages=(user("Is the sun out in Oslo? Any thing?"),),
+        messages=(user("Any thing for my barbecue?"),),
         tools=(*others, weather),
         expected=(ExpectedCall(name="get_weather", arguments={"city": ["Oslo"]}, optional={}),),
     )

@@ -17,7 +17,7 @@ groups: Any = import_module("worlds.groups")
 multi_turn: Any = import_module("multi_turn")
 
 SCRIPTS = list(chain(*groups.draw_scripts(900 if RUNS_ALL else 75, 5)))
-ALL_WORLDS = (*groups.WORLDS, *groups.KEPT)
+ALL_WORLDS = (*groups.WORLDS, *groups.REGISTERS, *groups.KEPT)
 
 FOREIGN_NAMES = set(
     """

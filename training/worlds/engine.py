@@ -318,7 +318,7 @@ class Talk:
 
     def call(self, name: str, arguments: dict[str, Any]) -> Any:
         """Make a call, in the message that is open or in one of its own."""
-        shown = next(key for key, (_, each) in self.setting.list_names().items() if each == name)
+        shown = self._show(name)
         if self._open is None and self._slips > 0 and self.chance(0.5):
             self._slip(shown, arguments)
         result = self.stage.run(shown, arguments)
@@ -379,6 +379,17 @@ class Talk:
             del wrong[self.pick([key for key in describe_tool(world, own).parameters["required"] if key in wrong])]
             self._add_slip(Calls([(name, wrong)], [Error("")], is_slip=True))
 
+    def slip(self, name: str, arguments: dict[str, Any]) -> None:
+        """Perhaps make a call that fails before the right ones."""
+        shown = self._show(name)
+        if self._slips > 0 and self.chance(0.5):
+            result = deepcopy(self.stage).run(shown, arguments)
+            if isinstance(result, Error) or (isinstance(result, dict) and set(result) == {"error"}):
+                self._add_slip(Calls([(shown, arguments)], [result], is_slip=True))
+
+    def _show(self, name: str) -> str:
+        return next(key for key, (_, each) in self.setting.list_names().items() if each == name)
+
     def _repeat(self) -> None:
         """Make the calls of before again, once or twice, if that changes nothing."""
         last = self.turns[-1].messages[-1] if self.turns[-1].messages else None
@@ -406,6 +417,11 @@ def step(world: type[World]) -> Callable[[Step], Step]:
         return function
 
     return add
+
+
+def refers_back(step: Step) -> bool:
+    """Whether a step takes up what the step before left."""
+    return "recent" in inspect.unwrap(step).__code__.co_names
 
 
 class Caller:
@@ -497,9 +513,7 @@ def _add_steps(talk: Talk, rng: random.Random) -> None:
         if (kind := rng.random()) < PLAIN_SHARE and talk.turns:
             tried = [(world, rng.choice((_ask_plainly, _ask_too_much)))]
         elif kind < PLAIN_SHARE + FOLLOWING_SHARE:
-            following = [
-                (each, step) for each in worlds for step in STEPS[each.name] if "recent" in step.__code__.co_names
-            ]
+            following = [(each, step) for each in worlds for step in STEPS[each.name] if refers_back(step)]
             tried = [*rng.sample(following, len(following)), *tried]
         before = len(talk.turns)
         for each, chosen in tried:
@@ -512,7 +526,7 @@ def _add_steps(talk: Talk, rng: random.Random) -> None:
         if misses > MAX_MISSES or _asks_again(talk.turns, before):
             raise Skip
         if before and len(talk.turns) == before + 1 and rng.random() < JOINED_SHARE:
-            _join_last(talk, rng)
+            _join_last(talk, rng, refers_back(done[-1]))
 
 
 def _try_step(talk: Talk, world: World, chosen: Step, do: Caller) -> bool:
@@ -546,8 +560,11 @@ def _asks_again(turns: Sequence[Turn], before: int) -> bool:
     return any(turn[0] in earlier or any(call[:2] in texts for call in turn) for turn in calls[before:] if turn)
 
 
-def _join_last(talk: Talk, rng: random.Random) -> None:
-    """Make one turn of the last two, and one message of calls that do not need each other's results."""
+def _join_last(talk: Talk, rng: random.Random, is_reference: bool) -> None:
+    """Make one turn of the last two, and one message of calls that do not need each other's results.
+
+    A step that refers to the one before waits for its results, even where it uses none of their values.
+    """
     first, second = talk.turns[-2:]
     parts = [[each for each in turn.messages if isinstance(each, Calls)] for turn in (first, second)]
     if (
@@ -573,7 +590,7 @@ def _join_last(talk: Talk, rng: random.Random) -> None:
     )
     fresh = json.dumps([each.results for each in parts[0]], ensure_ascii=False)
     values = [value for _, arguments in parts[1][0].calls for value in list_leaves(arguments)]
-    is_free = all(str(value) in earlier or str(value) not in fresh for value in values)
+    is_free = not is_reference and all(str(value) in earlier or str(value) not in fresh for value in values)
     first_words, second_words = str(first.messages[-1]), str(second.messages[-1])
     words = first_words + ("\n" if "\n" in first_words else " ") + second_words
     zipped: list[Calls | str] = [

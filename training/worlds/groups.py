@@ -16,14 +16,17 @@ from slips import write_answer
 from toolspeak.values.messages import Call, Message, ToolCall, user
 from worlds import data, desk, house, kept, money, notes, people, shops, travel
 from worlds.engine import LANGUAGES, Calls, Script, World, compose_script, draw_setting
+from worlds.registers import REGISTERS
 
 WORLDS: tuple[type[World], ...] = (
     desk.Drive, desk.HelpDesk, people.Calendar, people.Chat, notes.Notes, notes.Board, shops.Shop, shops.Tables,
     money.Bank, money.Depot, travel.Rail, travel.Boat, house.Music, house.Home, data.Calculator, data.Database,
 )  # fmt: skip
+HELPERS = tuple(each for each in WORLDS if each.is_helper)
 KEPT: tuple[type[World], ...] = (kept.Library, kept.Parcels)
 DIALECTS = ("python", "python", "python", "json", "json", "typescript", "native")
 FOREIGN_SHARE = 1 / 6
+REGISTER_SHARE = 0.5  # how often the worlds are registers, perhaps with one that takes what they return
 SYSTEM_END = "<|im_end|>\n"
 END = "<|im_end|>"  # the token after a message, which is part of a target
 GROUP_SIZE = 3  # conversations that share the description of their tools
@@ -47,7 +50,8 @@ def draw_scripts(count: int, seed: int) -> Iterator[list[Script]]:
     for number in range(count // GROUP_SIZE):
         rng = random.Random(f"{seed}/{number}")
         lang = rng.choice(LANGUAGES) if rng.random() < FOREIGN_SHARE else "en"
-        setting = draw_setting(WORLDS, rng)
+        is_register = rng.random() < REGISTER_SHARE
+        setting = draw_setting((*REGISTERS, *HELPERS) if is_register else WORLDS, rng)
         try:
             scripts = [compose_script(setting, f"{seed}-{number}-{place}", lang) for place in range(GROUP_SIZE)]
         except ValueError:  # no step of the world is said in this language
