@@ -45,7 +45,8 @@ def returns_depth(text, tools):
     print("[" * 100_000)
     os.write(1, b"this is no answer\n")
     value = []
-    for _ in range(700):
+    # Deep enough that it can be sent, and not judged: since Python 3.12 a comprehension takes no frame of its own.
+    for _ in range(2000 if sys.version_info >= (3, 12) else 700):
         value = [value]
     return [{"name": "get_weather", "arguments": {"city": value}}]
 

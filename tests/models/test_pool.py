@@ -386,7 +386,7 @@ def test_what_is_loaded_and_when(server: Server, tmp_path: Path):
     """
     done = run_python(code, tmp_path)
     assert done.stderr == ""
-    assert json.loads(done.stdout) == [False, False, True, []]
+    assert json.loads(done.stdout) == [False, False, False, []]
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ what is known of its server (data). Start with `model.py` and `http.py`.
   and why it was chosen.
 - `lookup.py`: finds the model that a user names; `connect` and `resolve_model`. `endpoint.py`: `Endpoint` and
   `RetryPolicy`. `profiles.py`: what is known of servers and model families, as data.
-- `http.py`: `HttpModel` writes a request with `request_encoder.py`, sends it with `transport.py` (connections, retries,
-  errors) through a `Sender` (`sender.py`), and reads the answer with `answer_reader.py` (bytes → pieces).
+- `http.py`: `HttpModel` writes a request with `request_encoder.py`, sends it with `transport.py` (retries, errors)
+  through a `Sender` (`sender.py`; the network is `connections.py`), and reads the answer with `answer_reader.py`
+  (bytes → pieces).
 - `cassettes/`: records and replays what a sender does.
 - `abilities.py` asks a server what a model can do, `prices.py` says what tokens cost, `request_size.py` estimates how
   many a request has.
@@ -20,8 +21,8 @@ what is known of its server (data). Start with `model.py` and `http.py`.
   one that outlives the program; `local_server.py` is the program of both. `prompt_store.py` keeps what it has read of
   instructions and tools. `weights.py` and `weights_download.py` have the weights, `adapters.py` the adapter.
 
-This room imports `wire`, `dialects`, `reading` and `values`; aiohttp is imported with the first request, xllamacpp in
-the child process only. To add:
+This room imports `wire`, `dialects`, `reading` and `values`; `transport.py` is imported with the first request,
+xllamacpp in the child process only. To add:
 
 - a server: `SERVERS` in `profiles.py`, a few lines; one that cuts long conversations without notice: `cuts_silently`;
 - the dialect that suits a family of models best: `DIALECTS_BY_NAME` there; a model that takes text only:

@@ -171,7 +171,7 @@ async def _ask(endpoint: Endpoint, model: str, *, has_answered: bool) -> None:
 
 
 async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | None:
-    from toolspeak.models import transport  # aiohttp is imported with the first request
+    from toolspeak.models import transport  # imported with the first request
 
     path = api.path.format(model=quote(model, safe=""))
     body = json.dumps({"model": model}).encode() if api.posts_model else None
@@ -193,7 +193,7 @@ async def count_tokens(endpoint: Endpoint, text: str) -> int | None:
 
     Servers of llama.cpp have the route `/tokenize`; other servers answer that there is none.
     """
-    from toolspeak.models import transport  # aiohttp is imported with the first request
+    from toolspeak.models import transport  # imported with the first request
 
     address = endpoint.root_url + "/tokenize"
     try:

@@ -34,7 +34,7 @@ def _watch_prompt(report: Callable[[int, int], None], sender: Sender | None) -> 
     """Return a sender that reports how far a prompt has been read, as llama.cpp says it with `return_progress`."""
 
     async def send(endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
-        from toolspeak.models import transport  # aiohttp is imported with the first request
+        from toolspeak.models import transport  # imported with the first request
 
         return _WatchedResponse(await (sender or transport.send_request)(endpoint, path, body), report)
 
@@ -191,7 +191,7 @@ class EmbeddedModel:
 
         Nothing of this must succeed. What the server has not read now, it reads with the request.
         """
-        from toolspeak.models.transport import NotReached  # aiohttp is imported with the first request
+        from toolspeak.models.transport import NotReached  # imported with the first request
 
         if self.adapter is not None:
             beginning = replace(beginning, sampling=_add_fields(beginning.sampling, USED_ADAPTER))

@@ -150,7 +150,7 @@ class HttpModel:
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
-        from toolspeak.models import transport  # aiohttp is imported with the first request
+        from toolspeak.models import transport  # imported with the first request
 
         endpoint = self.endpoint
         if endpoint.lacks_key and self._sender is None:

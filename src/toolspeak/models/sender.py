@@ -15,7 +15,7 @@ class HttpContent(Protocol):
     """The body of a response, while it arrives."""
 
     async def readany(self) -> bytes:
-        """Return the bytes that have arrived, at least one; none at the end. Raises `OSError` or `ClientError`."""
+        """Return the bytes that have arrived, at least one; none at the end. Raises `OSError`."""
         ...
 
     def at_eof(self) -> bool:
@@ -24,7 +24,7 @@ class HttpContent(Protocol):
 
 
 class HttpResponse(Protocol):
-    """The part of aiohttp's response that is used here."""
+    """A response, while it arrives."""
 
     @property
     def status(self) -> int: ...

@@ -1,31 +1,29 @@
-"""HTTP: one pool of connections for each event loop, retries and waits, answers while they arrive, and errors.
+"""Requests to endpoints: retries and waits, answers while they arrive, and errors.
 
-It is imported with the first request, and aiohttp with it. A request is sent again only as long as nothing of an answer
-has arrived: after that, the caller has half of an answer. Errors name the endpoint. The class of an error says whether
-it is an outage, after which a run may ask another model.
+It is imported with the first request. A request is sent again only as long as nothing of an answer has arrived: after
+that, the caller has half of an answer. Errors name the endpoint. The class of an error says whether it is an outage,
+after which a run may ask another model.
 
 A key is only for the address that it was given for: redirects are refused, and what an endpoint says is searched for
-its key before an error shows it. The request holds the key, so our exceptions never keep an exception of aiohttp that
-refers to the request.
+its key before an error shows it.
 """
 
 import asyncio
 import logging
 import math
 import random
+import socket
+import ssl
 import time
 import urllib.request
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import cache, lru_cache
-from typing import cast
+from functools import cache
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
-
-import aiohttp
 
 from toolspeak.models.answer_reader import AnswerReader
+from toolspeak.models.connections import ConnectError, NotHttp, get_pool
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.request_encoder import PieceRestorer
 from toolspeak.models.sender import HttpResponse, RequestDeadline, Sender
@@ -64,9 +62,6 @@ STATUS_HINTS = {
 OVERFLOW_STATUSES = frozenset({400, 413, 422, 500})
 """Statuses with which servers report that a conversation is too long; 500 is that of older servers of llama.cpp."""
 
-CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
-"""What aiohttp raises when a connection fails or times out."""
-
 
 class RequestFailed(Exception):
     """A request failed before anything of an answer arrived."""
@@ -80,32 +75,6 @@ class RequestFailed(Exception):
 
 class NotReached(Exception):
     """A server cannot be reached, or is not ready yet."""
-
-
-_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, AsyncGenerator[None]]]
-_sessions = WeakKeyDictionary()
-
-
-async def _get_session() -> aiohttp.ClientSession:
-    """Return the pool of connections of the running event loop, which is created on first use and closed with it."""
-    loop = asyncio.get_running_loop()
-    if (known := _sessions.get(loop)) is not None and not known[0].closed:
-        return known[0]
-    connector = aiohttp.TCPConnector(limit=1000, keepalive_timeout=60)
-    session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-    # An event loop that shuts down closes its async generators; this one closes the connections.
-    closer = _close_with_loop(session)
-    _sessions[loop] = session, closer
-    await anext(closer)
-    return session
-
-
-async def _close_with_loop(session: aiohttp.ClientSession) -> AsyncGenerator[None]:
-    try:
-        yield
-    finally:
-        _sessions.pop(asyncio.get_running_loop(), None)  # a session holds its loop: neither would ever be freed
-        await session.close()
 
 
 class RetrySchedule:
@@ -157,25 +126,24 @@ async def post(
 
 async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
     """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
-    session = await _get_session()
+    pool = await get_pool()
     address = (endpoint.base_url if CLIENT_WIRES[endpoint.api].IS_UNDER_V1 else endpoint.root_url) + path
     started = time.perf_counter()
     try:
-        response = await session.post(
+        response = await pool.send(
+            "POST",
             address,
-            data=body,
-            headers=_build_headers(endpoint),
-            timeout=_build_timeout(endpoint.retry.connect_timeout, endpoint.retry.read_timeout),
+            _build_headers(endpoint),
+            body,
             proxy=_find_proxy(endpoint.base_url),
-            allow_redirects=False,  # a key is for the address that it was given for
+            connect_timeout=endpoint.retry.connect_timeout,
+            read_timeout=endpoint.retry.read_timeout,
         )
-    except (*CONNECTION_ERRORS, ValueError) as error:
-        failure = _build_connection_failure(endpoint, error)
+    except (OSError, ValueError) as error:
         _log_request("POST", address, started, "no response")
-    else:
-        _log_request("POST", address, started, response.status)
-        return cast("HttpResponse", response)  # the type of its headers is a descriptor, which is no `Mapping`
-    raise failure  # outside of the except block, so that aiohttp's exception is not kept
+        raise _build_connection_failure(endpoint, error) from None
+    _log_request("POST", address, started, response.status)
+    return response
 
 
 async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: float) -> bytes:
@@ -185,32 +153,29 @@ async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: f
     the connection, or needs longer than `timeout` seconds. Raises `NotReached` if the server cannot be reached, or is
     not ready yet.
     """
-    session = await _get_session()
+    pool = await get_pool()
     method, started = "GET" if body is None else "POST", time.perf_counter()
     status: int | str = "no response"
-    data = b""
+    data, response = b"", None
     try:
-        async with session.request(
-            method,
-            address,
-            data=body,
-            headers=_build_headers(endpoint),
-            timeout=aiohttp.ClientTimeout(total=timeout),
-            proxy=_find_proxy(endpoint.base_url),
-            allow_redirects=False,
-        ) as response:
+        async with asyncio.timeout(timeout):
+            proxy = _find_proxy(endpoint.base_url)
+            response = await pool.send(method, address, _build_headers(endpoint), body, proxy=proxy)
             status = response.status
             if status == 200:
                 # What a server says about a model may hold templates and licenses.
-                while len(data) < 4_000_000 and (chunk := await response.content.readany()):
+                while len(data) < 4_000_000 and (chunk := await response.readany()):
                     data += chunk
-    except aiohttp.ClientConnectorError:
+    except ConnectError:
         status = "not reached"
-    except (*CONNECTION_ERRORS, ValueError):
+    except (OSError, ValueError):
         data = b""
+    finally:
+        if response is not None:
+            release(response)
     _log_request(method, address, started, status)
     if status in ("not reached", 503):
-        raise NotReached  # outside of the except block, so that aiohttp's exception is not kept
+        raise NotReached
     return data
 
 
@@ -240,32 +205,30 @@ def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFa
     is_timeout = isinstance(error, TimeoutError)
     error_class = ProviderError if isinstance(error, ValueError) else EndpointTimeout if is_timeout else EndpointDown
     match error:
-        case aiohttp.ConnectionTimeoutError():
-            problem = f"gave no connection within {policy.connect_timeout:g} s"
+        case ConnectError(cause=TimeoutError()):
+            problem, error_class = f"gave no connection within {policy.connect_timeout:g} s", EndpointTimeout
+        case ConnectError(cause=ssl.SSLCertVerificationError() as cause):
+            problem, can_retry = f"shows a certificate that is not trusted: {cause}", False
+        case ConnectError(cause=ssl.SSLError() as cause):
+            problem, can_retry = f"cannot be reached over TLS ({cause}); is it https?", False
+        case ConnectError(cause=socket.gaierror() | UnicodeError()):
+            problem = "cannot be reached: there is no such host; is the address right?"
+        case ConnectError(cause=cause):
+            problem = f"cannot be reached ({cause}); is it running?"
         case TimeoutError():
             problem, can_retry = f"took the request and sent nothing for {policy.read_timeout:g} s", False
-        case aiohttp.ClientConnectorCertificateError(certificate_error=cause):
-            problem, can_retry = f"shows a certificate that is not trusted: {cause}", False
-        case aiohttp.ClientSSLError(os_error=cause):
-            problem, can_retry = f"cannot be reached over TLS ({cause}); is it https?", False
-        case aiohttp.ClientConnectorDNSError():
-            problem = "cannot be reached: there is no such host; is the address right?"
-        case aiohttp.ClientConnectorError(os_error=cause):
-            problem = f"cannot be reached ({cause}); is it running?"
-        case aiohttp.InvalidURL():
-            problem, can_retry = "cannot be asked: that is not an address", False
         case ValueError():
             problem, can_retry = f"cannot be asked: {error}", False
-        case aiohttp.ClientResponseError(message=message):
-            problem = f"broke the connection (not HTTP: {message})"
+        case NotHttp():
+            problem = f"broke the connection (not HTTP: {error})"
         case _:
-            problem = f"broke the connection ({type(error).__name__}: {error})"
+            problem = f"broke the connection ({error})"
     return RequestFailed(error_class(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
 
 
 @cache
 def _find_proxy(base_url: str) -> str | None:
-    """Return the proxy for an address from the environment. aiohttp would look it up in a thread for each request."""
+    """Return the proxy for an address from the environment."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     is_local = host in ("", "localhost", "::1") or host.startswith("127.")  # a proxy cannot reach this machine
@@ -273,11 +236,6 @@ def _find_proxy(base_url: str) -> str | None:
         return None
     proxy = urllib.request.getproxies().get(parts.scheme)
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
-
-
-@lru_cache(maxsize=64)
-def _build_timeout(connect: float, read: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=read)
 
 
 def _build_headers(endpoint: Endpoint) -> dict[str, str]:
@@ -318,7 +276,7 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
 async def _read_body(response: HttpResponse) -> str:
     """Read the body of an error response, as much of it as arrives in time. Its status alone is enough for an error."""
     body = b""
-    with suppress(*CONNECTION_ERRORS):
+    with suppress(OSError):
         async with asyncio.timeout(5.0):
             while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.readany()):
                 body += chunk[: MAX_ERROR_BYTES - len(body)]  # one chunk may be large, if it was compressed
@@ -384,7 +342,7 @@ class AnswerStream:
                     self._trailer_timer = loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close)
                 if pieces:
                     return pieces
-        except CONNECTION_ERRORS as error:
+        except OSError as error:
             self._broken = error
         if not self._has_ended:
             pieces = [*pieces, *self._end()]

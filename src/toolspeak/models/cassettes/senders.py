@@ -23,7 +23,7 @@ from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, LocalServer
 from toolspeak.models.model import DialectChoice, Model, Request
 from toolspeak.models.sender import HttpResponse
-from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_request
+from toolspeak.models.transport import RequestFailed, send_request
 from toolspeak.models.warm import WarmServer
 from toolspeak.values import errors
 from toolspeak.values.address import hide_secrets
@@ -87,7 +87,7 @@ class _RecordingResponse:
     async def readany(self) -> bytes:
         try:
             chunk = await self._response.content.readany()
-        except CONNECTION_ERRORS as error:
+        except OSError as error:
             self._ending, self._timed_out = type(error).__name__, isinstance(error, TimeoutError)
             raise
         if chunk:
