@@ -278,8 +278,9 @@ def test_a_score_a_note_and_tags_are_kept_beside_the_run(
 ) -> None:
     build, [run_id, *_] = make(tmp_path)
     said = {"score": 2, "note": "It paid twice.\n<b>Why?</b>", "tags": ["billing", "look again"]}
-    name = build().name
-    with hosted_page(build()) as page:
+    source = build()
+    name = source.name
+    with hosted_page(source) as page:
         path = f"/api/runs/{name}/{run_id}"
         facts = fetch(page, path)["facts"]
         assert fetch(page, f"{path}/annotation") == {"score": None, "note": "", "tags": [], "can_annotate": True}

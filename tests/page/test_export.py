@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.cli.commands import run_command
 from toolspeak import Agent
@@ -26,7 +26,7 @@ from toolspeak.values.events import Fact, RunEnded, RunStarted, ToolFinished, To
 from toolspeak.values.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
 
 from .hosting import HostedPage
-from .recorded import convert, record_run, write_facts
+from .recorded import convert, record_run, write_facts, write_long_run
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -285,4 +285,29 @@ def test_scripts_add_a_filter_and_links_to_facts(chromium: Browser, tmp_path: Pa
     assert page.locator(".node-turn:visible").count() == 2
     page.get_by_role("searchbox").fill("no such words")
     assert page.locator(".node:visible").count() == 0
+    context.close()
+
+
+@pytest.mark.browser
+def test_rows_of_a_long_file_are_laid_out_when_they_come_into_sight(chromium: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "run.html"
+    file.write_text(export_run(read_document(write_long_run(tmp_path / "run.jsonl", turns=400, size=400_000))))
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    is_laid_out = "row => row.checkVisibility({ contentVisibilityAuto: true })"
+    rows = page.locator(".row-turn")
+    assert rows.count() == 400
+    assert rows.first.evaluate(is_laid_out)
+    assert not rows.last.evaluate(is_laid_out)
+    last = page.locator(".node-turn").last.get_attribute("id")
+    page.goto(f"{file.as_uri()}#{last}")
+    expect(page.locator(f"#{last} .row").first).to_be_in_viewport()
+    expect(page.locator(f"#{last} .details").first).to_be_visible()
+    page.get_by_role("searchbox").fill("page 400:")
+    expect(page.locator(".node-turn:visible")).to_have_count(1)
+    expect(page.locator(".node-call:visible")).to_contain_text("page 400:")
+    lanes = page.locator(".lanes path")
+    assert [lane.get_attribute("class") for lane in lanes.all()] == ["lane lane-model", "lane lane-tool"]
+    assert (lanes.first.bounding_box() or {})["width"] > 100
     context.close()

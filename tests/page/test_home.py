@@ -1,6 +1,7 @@
 """The home of the page in a real browser: the table of runs, the search, notes, differences, sets of runs."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,11 +14,12 @@ from toolspeak import Agent
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.log import ConversationStore, RunLink, StoredFact
 from toolspeak.lab.suites import load_suite
+from toolspeak.page.catalogue import MAX_EXCERPTS
 from toolspeak.page.record_files import RecordFiles
 from toolspeak.page.sources import DurableStore, LoggedRuns
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import calls, says
-from toolspeak.values.events import CallReady, RunStarted
+from toolspeak.values.events import CallReady, RunEnded, RunStarted
 from toolspeak.values.messages import user
 
 from .conftest import BrowserTab
@@ -161,6 +163,26 @@ def test_the_run_that_paid_twice_is_found_among_two_hundred(tab: BrowserTab, tmp
         tab.page.get_by_role("button", name="Same call twice 1").click()
         tab.page.locator(".run-open").click()
         expect(tab.page.locator(".row-call", has_text="INV-7")).to_have_count(2)
+
+
+def test_a_word_of_more_runs_than_have_excerpts_is_found_in_all_of_them(tab: BrowserTab, tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with ConversationStore(path) as store:
+        for number in range(MAX_EXCERPTS + 5):
+            started = RunStarted(
+                run_id=f"{number}", model="m", dialect="native", messages=(user(f"Pay INV-{number}."),)
+            )
+            store.start(started, float(number))
+            store.append(started.run_id, [StoredFact(RunEnded(reason="answered"), number + 0.5)])
+    with hosted_page(LoggedRuns(path)) as hosted:
+        open_home(tab.page, hosted)
+        tab.page.get_by_label("Search all runs").fill("pay")
+        expect(tab.page.locator("mark").first).to_have_text("Pay")
+        expect(tab.page.locator(".sums")).to_contain_text(f"{MAX_EXCERPTS + 5} runs")
+        tab.page.get_by_role("columnheader", name="Prompt").get_by_role("button").click()
+        expect(tab.page.locator(".run-title").first).to_have_text("Pay INV-0.")  # the oldest, which has no excerpt
+        tab.page.get_by_label("Search all runs").fill("pay inv-203")
+        expect(tab.page.locator(".run-title")).to_have_text(["Pay INV-203."])
 
 
 def test_runs_are_grouped_by_conversation(tab: BrowserTab, tmp_path: Path) -> None:
@@ -370,6 +392,19 @@ def check_accessible(page: Page, width: int) -> None:
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_day_and_the_hour_of_an_old_run_are_not_cut(tab: BrowserTab, tmp_path: Path, width: int) -> None:
+    write_runs(tmp_path)
+    for path in tmp_path.glob("*.jsonl"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    with hosted_page(RecordFiles(tmp_path)) as hosted:
+        open_home(tab.page, hosted)
+        cells = tab.page.locator(".run-line:not(.table-head) .cell-when")
+        expect(cells).to_have_count(3)
+        assert cells.evaluate_all("cells => cells.every((cell) => cell.scrollWidth <= cell.clientWidth)")
 
 
 def test_runs_are_cards_on_a_phone(home: Page) -> None:

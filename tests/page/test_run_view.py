@@ -152,6 +152,11 @@ def test_details_are_beside_the_rows_and_follow_the_keyboard(many: HostedPage, t
     assert abs(page.locator(".timeline .item").count() - count) < count
     page.keyboard.press("j")
     expect(pane.locator(".part-error")).to_contain_text("there is no station in Atlantis")
+    page.locator(".row-call").first.click()  # another row: its details take the place of those that are open
+    expect(pane.locator(".part-json").first).to_contain_text('"city": "Paris"')
+    page.locator(".row-call").first.click()  # the same row once more
+    expect(pane).to_have_count(0)
+    page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     expect(pane).to_have_count(0)
     expect(page.locator(".is-active .row")).to_be_focused()
@@ -248,6 +253,18 @@ def test_an_agent_that_is_a_tool_gets_a_task_and_has_its_own_clock(tmp_path: Pat
         expect(page.locator(".row-message .row-label")).to_have_text(["You", "Task"])
         expect(page.locator(".row-end .row-meta")).to_have_text(["0.3 s", "1.3 s"])
         expect(page.locator(".lane-labels")).to_contain_text("sub-agents")
+
+
+def test_labels_are_plain_words(many: HostedPage, tab: BrowserTab) -> None:
+    page = open_run(tab, many)
+    expect(page.locator(".run-facts")).to_contain_text(re.compile(r"\d+ out tokens"))
+    page.locator(".row-turn").first.click()
+    page.get_by_role("button", name="What the model saw").click()
+    expect(page.locator(".pane")).to_contain_text("Tools parameter (4)")
+    expect(page.locator(".pane")).not_to_contain_text("Facts")
+    page.get_by_role("button", name="Save…").click()
+    for name in ("HTML file", "Test", "Eval case"):
+        expect(page.get_by_role("dialog").get_by_text(name, exact=True)).to_be_visible()
 
 
 def test_an_image_is_named_and_drawn(many: HostedPage, tab: BrowserTab) -> None:

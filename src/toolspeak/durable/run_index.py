@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,7 +155,8 @@ class RunIndex:
             chosen = f"SELECT i.run_id, {snippet} FROM {source} AND i.number IN ({', '.join('?' * len(numbers))})"
             values = (BEGIN_MARK, END_MARK, SNIPPET_WORDS, query, *numbers)
             texts = dict(self._connection.execute(chosen, values))
-        return [FoundRun(run_id, _join(texts.get(run_id, ""))) for run_id in runs]
+        excerpted = [FoundRun(run_id, _join(texts.get(run_id, ""))) for run_id in runs[:excerpts]]
+        return [*excerpted, *(FoundRun(run_id, "") for run_id in runs[excerpts:])]
 
 
 def build_query(words: str) -> str:
@@ -193,9 +194,11 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
     for _ in range(2):
         try:
             create_private(path)
-            connection = open_file(path, INDEX)
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("SELECT count(*) FROM ts_words").fetchone()
+            with ExitStack() as stack:
+                connection = stack.enter_context(closing(open_file(path, INDEX)))
+                connection.execute("PRAGMA secure_delete = ON")
+                connection.execute("SELECT count(*) FROM ts_words").fetchone()
+                stack.pop_all()  # it can be used: it stays open
         except (sqlite3.Error, OSError, UsageError):
             _delete(path)
         else:

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
-from toolspeak.page.home_routes import home_routes
+from toolspeak.page.home_routes import HomeRoutes
 from toolspeak.page.library import RunLibrary, RunMissing
 from toolspeak.page.routes import JsonAnswer, read_body, viewer_routes
 from toolspeak.values.errors import StoreUnavailable, UsageError
@@ -66,14 +66,15 @@ def page_app(
         further_routes: Routes of other parts of the page, which are behind the same checks.
         start: The place of the page that is opened first, such as `#chat`.
     """
-    files = PageFiles(access, f"/{start}")
+    home = HomeRoutes(library)
+    files = PageFiles(access, f"/{start}", home.prepare)
     application = Starlette(
         routes=[
             Route("/open", files.open),
             Route("/", files.index),
             Route("/static/{path:path}", files.static),
             Route("/api/policy-reports", files.note_policy_report, methods=["POST"]),
-            *home_routes(library),
+            *home.list_routes(),
             *viewer_routes(library),
             *_list_playground_routes(library),
             *further_routes,
@@ -108,7 +109,8 @@ class PageFiles:
         policy_reports: The last things that the browser has refused to load or to run.
     """
 
-    def __init__(self, access: PageAccess, first_place: str = "/") -> None:
+    def __init__(self, access: PageAccess, first_place: str, on_open: Callable[[], None]) -> None:
+        self._on_open = on_open
         self.policy_reports: list[str] = []
         self._access = access
         self._opened = OPENED.format(place=first_place)
@@ -119,16 +121,19 @@ class PageFiles:
             return Response(self._opened, media_type="text/html")
         if not self._access.open(request.query_params.get("token", "")):
             raise AccessDenied("this address was used before, or is wrong; start `toolspeak page` again")
+        self._on_open()
         return Response(self._opened, media_type="text/html", headers={"set-cookie": self._access.cookie})
 
     async def index(self, request: Request) -> Response:
         """Return the page, and name its modules: a browser that must read one to know the next asks five times.
 
-        The names stand in a header: elements would count among the nodes of the document.
+        The list of runs is named, too: it is what the modules ask for first. The names stand in a header: elements
+        would count among the nodes of the document.
         """
         page = _serve_file("index.html")
         scripts = sorted(each.name for each in STATIC_FOLDER.glob("*.js") if each.name not in OTHER_SCRIPTS)
-        page.headers["link"] = ", ".join(f"</static/{name}>; rel=modulepreload" for name in scripts)
+        modules = (f"</static/{name}>; rel=modulepreload" for name in scripts)
+        page.headers["link"] = ", ".join(("</api/runs>; rel=preload; as=fetch; crossorigin=anonymous", *modules))
         return page
 
     async def static(self, request: Request) -> Response:

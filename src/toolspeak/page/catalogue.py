@@ -6,7 +6,8 @@ index (`durable/run_index.py`). A run is read again when its version differs. So
 task waits until it was read.
 
 Each change of an entry has a number. A browser that has seen the changes up to some number asks for those after it, so
-a list of ten thousand runs is sent once.
+a list of ten thousand runs is sent once. Figures stay the JSON text that the index has: to parse ten thousand of them
+and to write them again would take longer than all else.
 """
 
 import asyncio
@@ -19,11 +20,15 @@ from toolspeak.page.annotations import NOTHING_SAID
 from toolspeak.page.figures import FIGURES_FORMAT, collect_words, measure_run
 from toolspeak.page.library import RunEntry, RunKey, RunLibrary, RunMissing, RunSource
 from toolspeak.values.errors import StoreUnavailable, UsageError
+from toolspeak.wire.json_data import dump_compact
 
 if TYPE_CHECKING:
     from toolspeak.durable.run_index import RunIndex, RunText
 
-NO_FIGURES: dict[str, Any] = {}
+NO_FIGURES = "{}"
+
+NAMED_BY_FIGURES = '{"title":"","model":"","reason":"",'
+"""The fields that figures have if a source does not know them."""
 
 PAUSE_FACTOR = 5.0
 """How much longer than listing the runs of a source takes nothing is asked of it: a list of many takes a while."""
@@ -41,14 +46,14 @@ class SourceListing:
 
     Attributes:
         entries: The runs by their ids, the newest first.
-        figures: What was measured of them, each with the version of the run that it belongs to.
+        figures: What was measured of them, as JSON, each with the version of the run that it belongs to.
         failure: Why they could not be listed; "" if they could.
     """
 
     def __init__(self, source: RunSource) -> None:
         self.source = source
         self.entries: dict[str, RunEntry] = {}
-        self.figures: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.figures: dict[str, tuple[str, str]] = {}
         self.failure = ""
         self.index: RunIndex | None = None
         self._changes: dict[str, int] = {}  # the number of the last change of each run
@@ -107,37 +112,40 @@ class SourceListing:
             if run_id not in self.figures or self.figures[run_id][0] != _make_version(entry)
         ]
 
-    def encode(self, since: int) -> dict[str, Any]:
-        """Return the source as JSON data, with the runs that changed after a number; with all of them after 0."""
+    def encode(self, since: int) -> str:
+        """Return the source as JSON, with the runs that changed after a number; with all of them after 0."""
         runs = [
             self._encode_run(entry) for run_id, entry in self.entries.items() if self._changes.get(run_id, 0) > since
         ]
         data: dict[str, Any] = {
             "name": self.source.name,
             "label": self.source.label,
-            "runs": runs,
             "failure": self.failure,
             "count": len(self.entries),
             "unread": len(self.list_unmeasured()) if self.index is not None else 0,
         }
         if since and (gone := [run_id for run_id, revision in self._gone.items() if revision > since]):
             data["gone"] = gone
-        return data
+        return f'{dump_compact(data)[:-1]},"runs":[{",".join(runs)}]}}'
 
-    def _encode_run(self, entry: RunEntry) -> dict[str, Any]:
+    def _encode_run(self, entry: RunEntry) -> str:
+        """Return a run as JSON: its figures, then what the source says. Of two fields of one name the last counts."""
         figures = self.figures.get(entry.id, ("", NO_FIGURES))[1]
-        data = figures | {
+        # Of an unknown status figures may know more, but not whether the run goes on.
+        measured = json.loads(figures).get("status") if entry.status == "unknown" else None
+        data: dict[str, Any] = {
             "id": entry.id,
-            "title": entry.title or figures.get("title", ""),
             "where": entry.where,
-            "model": entry.model or figures.get("model", ""),
-            "status": entry.status,
-            "reason": entry.reason or figures.get("reason", ""),
             "updated": entry.updated,
             "size": entry.size,
+            "status": measured if measured in ("paused", "done") else entry.status,
         }
-        if entry.status == "unknown" and figures.get("status") in ("paused", "done"):  # whether it goes on is not known
-            data["status"] = figures["status"]
+        if entry.title:
+            data["title"] = entry.title
+        if entry.model:
+            data["model"] = entry.model
+        if entry.reason:
+            data["reason"] = entry.reason
         if entry.run_id:
             data["run_id"] = entry.run_id
         if entry.conversation:
@@ -147,7 +155,8 @@ class SourceListing:
         if (said := entry.annotation) is not NOTHING_SAID:
             texts = {"score": said.score, "note": said.note, "tags": said.tags}
             data |= {name: value for name, value in texts.items() if value}
-        return data
+        known = "" if figures == NO_FIGURES else f"{figures[1:-1]},"
+        return f"{NAMED_BY_FIGURES}{known}{dump_compact(data)[1:]}"
 
 
 class Catalogue:
@@ -158,15 +167,30 @@ class Catalogue:
         self._listings = {name: SourceListing(source) for name, source in library.sources.items()}
         self._revision = 1
         self._listing = asyncio.Lock()
+        self._preparing: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def list_runs(self, since: int = 0, *, at_once: bool = False) -> dict[str, Any]:
-        """List the runs of all sources, or what has changed. A source that fails says why, and hides no others.
+    def prepare(self) -> None:
+        """List the runs already: a browser that opens the page will ask for them when it has loaded its modules."""
+        if self._preparing is None:  # the address counts once, but a browser may ask twice
+            self._preparing = asyncio.create_task(self.refresh(at_once=True))
+
+    async def list_runs(self, since: int = 0) -> str:
+        """Return the runs of all sources as JSON, or what has changed. A source that fails says why, and hides none.
 
         Who asks again and again for what has changed may be told a moment later, so that a long list is not made anew
         each time.
         """
-        at_once = at_once or not since
+        prepared, self._preparing = self._preparing, None
+        if prepared is not None:
+            await prepared
+        await self.refresh(at_once=not since and prepared is None)
+        self._start_measuring()
+        sources = ",".join(each.encode(since) for each in self._listings.values())
+        return f'{{"revision":{self._revision},"sources":[{sources}]}}'
+
+    async def refresh(self, *, at_once: bool) -> None:
+        """Let all sources list their runs, or only those that were not asked a moment ago."""
         async with self._listing:
             revision = self._revision + 1
             refreshed = await asyncio.gather(
@@ -176,24 +200,20 @@ class Catalogue:
                 self._revision = revision
             if self._has_many:
                 await asyncio.gather(*(each.open_index() for each in self._listings.values() if each.entries))
-        self._start_measuring()
-        sources = [each.encode(since) for each in self._listings.values()]
-        return {"revision": self._revision, "sources": sources}
 
     async def search(self, words: str) -> dict[str, Any]:
-        """Return the runs in which all words occur, with excerpts of the newest."""
+        """Return the runs in which all words occur: the newest with excerpts, and the ids of further ones by source."""
         found: list[dict[str, str]] = []
+        further: dict[str, list[str]] = {}
         unread = 0
         for name, listing in self._listings.items():
             index = await listing.open_index()
             unread += len(listing.list_unmeasured())
             runs = await asyncio.to_thread(index.search, words, MAX_EXCERPTS, tuple(listing.entries))
-            found += [
-                {"source": name, "id": each.run_id, "excerpt": each.excerpt}
-                for each in runs
-                if each.run_id in listing.entries
-            ]
-        return {"found": found, "unread": unread}
+            listed = [each for each in runs if each.run_id in listing.entries]
+            found += [{"source": name, "id": each.run_id, "excerpt": each.excerpt} for each in listed[:MAX_EXCERPTS]]
+            further[name] = [each.run_id for each in listed[MAX_EXCERPTS:]]
+        return {"found": found, "further": further, "unread": unread}
 
     def find_entry(self, key: RunKey) -> RunEntry | None:
         """Return a run as it was listed last; None if it was not."""
@@ -241,8 +261,8 @@ class Catalogue:
 
         It is known when it is stored and noted as a change, so that a list without unread runs is complete.
         """
-        measured = {each.run_id: (each.version, json.loads(each.figures)) for each in texts}
-        readable = [each for each in texts if each.text or "unreadable" not in measured[each.run_id][1]]
+        measured = {each.run_id: (each.version, each.figures) for each in texts}
+        readable = [each for each in texts if each.text or "unreadable" not in json.loads(each.figures)]
         index = await listing.open_index()
         with suppress(StoreUnavailable):
             await asyncio.to_thread(index.store, readable)
@@ -256,23 +276,22 @@ class Catalogue:
 
     async def close(self) -> None:
         """End the task, and close the indexes."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        for task in (self._preparing, self._task):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError, StoreUnavailable):
+                    await task
         for listing in self._listings.values():
             if listing.index is not None:
                 listing.index.close()
 
 
-def _open_index(place: str, name: str) -> "tuple[RunIndex, dict[str, tuple[str, dict[str, Any]]]]":
+def _open_index(place: str, name: str) -> "tuple[RunIndex, dict[str, tuple[str, str]]]":
     """Open the index of a source. A folder may be a source of files and of the playground, so its name counts."""
     from toolspeak.durable.run_index import RunIndex  # with sqlite3, which the first page does not need
 
     index = RunIndex(place if name != "playground" else f"playground {place}")
-    known = index.load()
-    figures: list[dict[str, Any]] = json.loads(f"[{','.join(each.figures for each in known.values())}]")  # all at once
-    return index, {run_id: (each.version, data) for (run_id, each), data in zip(known.items(), figures, strict=True)}
+    return index, {run_id: (each.version, each.figures) for run_id, each in index.load().items()}
 
 
 def _make_version(entry: RunEntry) -> str:
@@ -290,8 +309,8 @@ async def _read_run(source: RunSource, entry: RunEntry) -> "RunText | None":
     except RunMissing:
         return None
     except UsageError as error:
-        return RunText(entry.id, version, json.dumps({"unreadable": str(error)}), "")
+        return RunText(entry.id, version, dump_compact({"unreadable": str(error)}), "")
     figures, words = await asyncio.to_thread(lambda: (measure_run(document), collect_words(document)))
     if document.failure:
         figures["unreadable"] = document.failure
-    return RunText(entry.id, version, json.dumps(figures), words)
+    return RunText(entry.id, version, dump_compact(figures), words)

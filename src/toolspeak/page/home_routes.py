@@ -29,20 +29,6 @@ MAX_CHOSEN_RUNS = 1000
 """How many runs one suite is made of."""
 
 
-def home_routes(library: RunLibrary) -> list[Route]:
-    """Return the routes of many runs."""
-    routes = HomeRoutes(library)
-    annotation = "/api/runs/{source}/{id}/annotation"
-    return [
-        Route("/api/runs", routes.list_runs),
-        Route("/api/search", routes.search),
-        Route("/api/differences", routes.differences),
-        Route("/api/sets", routes.save_set, methods=["POST"]),
-        Route(annotation, routes.read_annotation),
-        Route(annotation, routes.annotate, methods=["POST"]),
-    ]
-
-
 class HomeRoutes:
     """What the routes do with the runs."""
 
@@ -51,9 +37,26 @@ class HomeRoutes:
         self._catalogue = Catalogue(library)
         library.closers.append(self._catalogue.close)
 
+    def list_routes(self) -> list[Route]:
+        """Return the routes of many runs."""
+        annotation = "/api/runs/{source}/{id}/annotation"
+        return [
+            Route("/api/runs", self.list_runs),
+            Route("/api/search", self.search),
+            Route("/api/differences", self.differences),
+            Route("/api/sets", self.save_set, methods=["POST"]),
+            Route(annotation, self.read_annotation),
+            Route(annotation, self.annotate, methods=["POST"]),
+        ]
+
+    def prepare(self) -> None:
+        """Make ready for a browser that is about to ask for the list of runs."""
+        self._catalogue.prepare()
+
     async def list_runs(self, request: Request) -> Response:
         """List the runs of all sources, or what has changed."""
-        return JsonAnswer(await self._catalogue.list_runs(read_number(request.query_params.get("since", ""))))
+        listed = await self._catalogue.list_runs(read_number(request.query_params.get("since", "")))
+        return Response(listed, media_type="application/json")
 
     async def search(self, request: Request) -> Response:
         """Find the runs in which words occur."""
@@ -82,7 +85,7 @@ class HomeRoutes:
             raise UsageError("runs from this source aren't stored, so you can't annotate them")
         annotation = parse_annotation(await read_object(request))
         await source.annotate(key[1], annotation)
-        await self._catalogue.list_runs(at_once=True)
+        await self._catalogue.refresh(at_once=True)
         return JsonAnswer(_encode_annotation(annotation))
 
     async def save_set(self, request: Request) -> Response:
@@ -124,7 +127,7 @@ class HomeRoutes:
     async def _find_annotation(self, key: RunKey) -> Annotation:
         entry = self._catalogue.find_entry(key)
         if entry is None:
-            await self._catalogue.list_runs(at_once=True)
+            await self._catalogue.refresh(at_once=True)
             entry = self._catalogue.find_entry(key)
         return NOTHING_SAID if entry is None else entry.annotation
 

@@ -84,15 +84,13 @@ class RunSetup:
 class EditedAnswerModel:
     """A model whose first answer is given, as if the model had written it; then the model itself is asked."""
 
-    name: str
-    dialect: str
-
     def __init__(self, model: Model, answer: EditedAnswer) -> None:
+        self.name, self.dialect = model.name, model.dialect  # a protocol does not look into `__getattr__`
         self._model = model
         self._answer: EditedAnswer | None = answer
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the model has: its name, its price, for example."""
+        """Return what else the model has: its price, for example."""
         return getattr(self._model, name)
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:

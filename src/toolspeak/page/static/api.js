@@ -48,7 +48,7 @@ export function fetchRuns(since) {
 /**
  * Find the runs in which words occur.
  * @param {string} words
- * @returns {Promise<{found: {source: string, id: string, excerpt: string}[], unread: number}>}
+ * @returns {Promise<{found: {source: string, id: string, excerpt: string}[], further: Record<string, string[]>, unread: number}>}
  */
 export function searchRuns(words) {
   return request(`/api/search?${new URLSearchParams({ words })}`);

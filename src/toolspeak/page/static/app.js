@@ -90,7 +90,10 @@ class App {
     }
     window.addEventListener("hashchange", () => void this._show());
     this._refreshLater();
-    await this._show();
+    const shown = this._show();
+    this._runs.show(this._catalogue.sources);
+    this._runs.mark(this._view?.key);
+    await shown;
   }
 
   _refreshLater() {
@@ -107,8 +110,8 @@ class App {
     if (!(await this._catalogue.refresh())) return;
     const { sources } = this._catalogue;
     this._all.hidden = this._catalogue.count < 2; // there is no table of one run
-    this._runs.show(sources);
     this._pages.note(sources, this._all);
+    if (this._stage.hasChildNodes()) this._runs.show(sources); // else when the first view is there, which may hide it
     if (this._stage.querySelector(".welcome")) await this._show(); // the first run has come
     if (!this._home.element.isConnected) return;
     if (this._home.filter.words) await this._home.filter.search();

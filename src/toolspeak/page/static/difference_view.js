@@ -102,7 +102,7 @@ export class DifferenceView {
       ),
       step.text ? h("p", { class: "quiet step-text" }, step.text) : null,
       ...(step.parts ?? []).map((part) => {
-        if (part.state === "same") return h("p", { class: "quiet step-text" }, `${part.label}: ${part.text ?? ""}`);
+        if (part.state === "same") return part.text ? h("p", { class: "quiet step-text" }, `${part.label}: ${part.text}`) : null;
         const [first, second] = part.texts ?? [null, null];
         if (part.label === "tokens") return drawTokens(first, second);
         return h(

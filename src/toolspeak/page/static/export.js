@@ -7,6 +7,19 @@
   const folds = [...main.querySelectorAll("details")];
   const nodes = [...main.querySelectorAll(".node")];
 
+  /** Show the rows with the words, and those above them. Inner rows come first, so each text is read once. */
+  const filter = () => {
+    const words = field.value.toLowerCase();
+    /** @type {Set<Element | null | undefined>} */
+    const above = new Set();
+    for (const node of nodes.toReversed()) {
+      const own = node.querySelector("details")?.textContent ?? "";
+      const isShown = words === "" || above.has(node) || own.toLowerCase().includes(words);
+      node.toggleAttribute("hidden", !isShown);
+      if (isShown) above.add(node.parentElement?.closest(".node"));
+    }
+  };
+
   /** @param {string} words @param {() => void} act */
   const addButton = (words, act) => {
     const button = document.createElement("button");
@@ -27,13 +40,7 @@
   field.type = "search";
   field.placeholder = "Find in this run";
   field.setAttribute("aria-label", "Find in this run");
-  field.addEventListener("input", () => {
-    const words = field.value.toLowerCase();
-    for (const node of nodes) {
-      const hasWords = words === "" || (node.textContent ?? "").toLowerCase().includes(words);
-      node.toggleAttribute("hidden", !hasWords);
-    }
-  });
+  field.addEventListener("input", () => filter());
   bar.append(field);
   addButton("Expand all", () => setAll(true));
   addButton("Collapse all", () => setAll(false));

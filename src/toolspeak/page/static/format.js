@@ -49,13 +49,17 @@ export function formatBytes(bytes) {
   return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+// Built once: a date that formats itself builds one each time.
+const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+
 /**
  * @param {number} time seconds since 1970
  * @param {Date} [now]
  */
 export function formatTime(time, now = new Date()) {
   const date = new Date(time * 1000);
-  const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const clock = CLOCK.format(date).replace(" ", "\u00a0"); // "AM" stays beside its hour
   if (date.toDateString() === now.toDateString()) return clock;
-  return `${date.toLocaleDateString([], { day: "numeric", month: "short" })}, ${clock}`;
+  return `${DAY.format(date)}, ${clock}`;
 }

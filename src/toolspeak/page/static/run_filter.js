@@ -8,8 +8,6 @@ import { formatCount } from "./format.js";
 /** @import { Entry } from "./types.js" */
 /** @import { ListedRun } from "./run_catalogue.js" */
 
-const SEARCH_DELAY = 100; // after the last key
-
 /** @typedef {{name: string, words: string, title: string, has: (entry: Entry) => boolean}} Kind */
 
 /** @type {Kind[]} */
@@ -62,7 +60,7 @@ export class RunFilter {
     this._found = new Map();
     this._words = "";
     this._failure = "";
-    this._timer = 0;
+    this._isSearching = false;
     this.field = h("input", {
       type: "search",
       class: "field search",
@@ -131,9 +129,10 @@ export class RunFilter {
       return;
     }
     try {
-      const { found } = await searchRuns(words);
+      const { found, further } = await searchRuns(words);
       if (words !== this.field.value.trim()) return; // somebody has typed on
       this._found = new Map(found.map((each) => [`${each.source}/${each.id}`, each.excerpt]));
+      for (const [source, ids] of Object.entries(further)) for (const id of ids) this._found.set(`${source}/${id}`, "");
       this._failure = "";
     } catch (error) {
       this._found.clear();
@@ -143,9 +142,15 @@ export class RunFilter {
     this._onChange();
   }
 
-  _typed() {
-    clearTimeout(this._timer);
-    this._timer = setTimeout(() => void this.search(), SEARCH_DELAY);
+  /** Search at once, and again if somebody has typed on meanwhile: one search at a time. */
+  async _typed() {
+    if (this._isSearching) return;
+    this._isSearching = true;
+    for (let words; words !== this.field.value; ) {
+      words = this.field.value;
+      await this.search();
+    }
+    this._isSearching = false;
   }
 
   /** @param {ListedRun} run */

@@ -69,8 +69,9 @@ export class Timeline {
     const button = target.closest("button.row");
     if (!(button instanceof HTMLElement)) return;
     const index = Number(button.dataset["row"]);
-    this.select(index);
-    this._on.open(index);
+    const wasOpened = this.opened === index;
+    this.select(index); // details that are open follow
+    if (wasOpened || this.opened !== index) this._on.open(index);
   }
 
   /** @param {number} index @param {"nearest" | "start" | "center"} [block] */
