@@ -60,7 +60,7 @@ def each_case(
 
         own = [] if takes_subtests else [inspect.Parameter("subtests", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
         del run_cases.__wrapped__
-        run_cases.__signature__ = signature.replace(parameters=[*own, *fixtures])  # type: ignore[attr-defined]
+        run_cases.__signature__ = signature.replace(parameters=[*own, *fixtures])  # type: ignore[attr-defined]  # pytest reads it
         return run_cases
 
     return decorate

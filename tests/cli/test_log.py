@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -485,7 +486,7 @@ def test_a_log_that_cannot_be_written_does_not_stop_the_run(folder: Path, server
 def test_a_log_of_a_newer_version_is_refused_in_words(folder: Path, server: Server):
     server.plays(plays([says("Yes.")]))
     ask(folder, server, "Is it?")
-    with sqlite3.connect(log_file(folder)) as connection:
+    with closing(sqlite3.connect(log_file(folder))) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     done = toolspeak(folder, "log")
     assert done.returncode == 2

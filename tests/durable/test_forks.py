@@ -51,7 +51,8 @@ runs.close()
 
 def run(program: str, folder: Path) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", program, f"sqlite:///{folder}/runs.db"],
+        # Python warns of any fork beside other threads since 3.12; that it works nonetheless is what is tested.
+        [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", program, f"sqlite:///{folder}/runs.db"],
         capture_output=True,
         text=True,
         check=False,

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def test_a_conversation_is_read_back_and_its_size_is_linear(path: Path):
         started = store.load_facts(runs[-1])[0].fact
         assert isinstance(started, RunStarted)
         assert started.messages == messages[:-1]
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         sizes = [row[0] for row in connection.execute("SELECT sum(length(data)) FROM ts_facts GROUP BY run_id")]
     assert max(sizes) - min(sizes) < 50  # the last run takes as much as the first
 
@@ -143,7 +144,7 @@ def test_a_compaction_is_read_from_the_facts_of_its_own_run(path: Path):
         store.start(going_on, 2, link)
         assert (store.load_compaction("a"), store.load_compaction("b")) == (None, first)
         store.append("b", [StoredFact(second, 3)])
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE ts_facts SET data = '{' WHERE run_id = 'a'")
         assert store.load_compaction("b") == second
         with pytest.raises(UsageError, match="the run c is not in the log"):
@@ -284,7 +285,7 @@ def test_a_file_of_schema_1_is_read(path: Path):
 
 def test_a_file_of_a_newer_schema_is_refused(path: Path):
     ConversationStore(path).close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {LOG_SCHEMA + 1}")
     with pytest.raises(UsageError, match=rf"log.sqlite was written by a newer toolspeak \(schema {LOG_SCHEMA + 1}; "):
         ConversationStore(path)
@@ -300,7 +301,7 @@ def test_a_file_that_is_no_database_is_named(path: Path):
 def test_a_fact_of_a_newer_format_is_named(path: Path):
     with ConversationStore(path) as store:
         store.start(RunStarted(run_id="r", model="m", dialect="native", messages=(user("?"),)), 1)
-        with open_log(path) as connection:
+        with closing(open_log(path)) as connection:
             connection.execute("UPDATE ts_facts SET data = ?", (json.dumps({"v": 99, "kind": "run_started"}),))
         with pytest.raises(UsageError, match="fact 0 of the run r in the log cannot be read: saved in format 99"):
             store.load_facts("r")

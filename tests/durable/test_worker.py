@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from collections.abc import AsyncGenerator, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -456,3 +458,39 @@ async def test_after_a_takeover_the_deltas_of_the_open_turn_begin_anew(tmp_path:
 async def read_deltas(runs: Runs, run: RunHandle) -> list[str]:
     rows = await runs.read(lambda session: session.read_deltas(run.id, (-1, 0), 100))
     return [json.loads(row.data)["text"] for row in rows]
+
+
+INTERRUPTED = """
+import asyncio, os, signal, sys
+from toolspeak import Agent
+from toolspeak.durable import Runs, Worker
+from toolspeak.testing import ScriptedModel, calls, says
+
+
+class LoopWithoutSignals(asyncio.SelectorEventLoop):
+    def add_signal_handler(self, *_):
+        raise NotImplementedError
+
+
+def press_ctrl_c():
+    'Press Ctrl-C.'
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+agent = Agent(ScriptedModel([calls(("press_ctrl_c", {})), says("Done.")]), [press_ctrl_c])
+runs = Runs(sys.argv[1])
+run = runs.start_sync("presser", "Go.")
+try:
+    with asyncio.Runner(loop_factory=LoopWithoutSignals) as runner:
+        runner.run(Worker(runs, {"presser": agent}).arun())
+except KeyboardInterrupt:
+    print(run.status_sync(), runs.workers_sync())
+runs.close()
+"""
+
+
+def test_ctrl_c_parks_runs_where_a_loop_takes_no_signals_as_on_windows(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, f"sqlite:///{tmp_path}/runs.db"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_SECONDS)
+    assert (done.stdout, done.stderr) == ("queued []\n", "")

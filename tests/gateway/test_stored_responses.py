@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,7 @@ class TestWhatIsKept:
 
     def test_a_file_of_something_else_is_refused(self, tmp_path: Path):
         path = tmp_path / "log.sqlite"
-        with sqlite3.connect(path) as other:
+        with closing(sqlite3.connect(path)) as other, other:
             other.execute("CREATE TABLE mine (a)")
         with pytest.raises(UsageError, match="something else than responses"):
             ResponseStore(path)

@@ -206,7 +206,7 @@ def test_what_is_recalled_of_a_foreign_result_is_foreign(dialect: str):
 
 
 def test_a_program_gets_the_whole_value():
-    pytest.importorskip("pydantic_monty")
+    pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
     program = "orders = list_orders()['orders']\nprint(len(orders), orders[2345]['total'])"
     model = ScriptedModel([calls(("run_program", {"code": program})), answer_with_last])
     assert Agent(model, [list_orders], code=True).run("Go.").text == "2500 3517.5"

@@ -23,7 +23,7 @@ from toolspeak.values.outcome import Outcome
 
 from .playing import SkippedClock
 
-pytest.importorskip("pydantic_monty")
+pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
 
 SUM = """
 total = 0

@@ -22,7 +22,7 @@ class Place(TypedDict):
 class Trip(TypedDict, total=False):
     stops: Required[list[Place]]
     start: Place | None
-    end: Optional[Place]  # noqa: UP045 (the old form is tested too) (the old spelling is another type)
+    end: Optional[Place]  # noqa: UP045 (the old spelling is another type)
     by_name: dict[str, Place]
 
 

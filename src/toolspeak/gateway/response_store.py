@@ -15,6 +15,7 @@ import json
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,7 @@ class ResponseStore:
         self._name = "the store of responses" if path is None else f"the store of responses {path}"
         if path is None:
             self._database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._database.close)  # whoever closes an app need not know that it has a store
             for statement in _SCHEMA:
                 self._database.execute(statement)
         else:

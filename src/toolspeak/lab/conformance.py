@@ -236,7 +236,7 @@ class ReaderProcess:
         target = "toolspeak.lab.reader_child:read_calls" if self.target == OURS else self.target
         # -P keeps the working directory from shadowing modules; a module there is imported by its file.
         command = [sys.executable, "-P", "-m", "toolspeak.lab.reader_child", target]
-        process = subprocess.Popen(  # noqa: S603 - the user named the reader
+        process = subprocess.Popen(  # noqa: S603 (the user named the reader)
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

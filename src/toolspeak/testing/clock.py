@@ -58,6 +58,13 @@ class _FakeTimeLoop(asyncio.SelectorEventLoop):
         job.add_done_callback(self._end_job)
         return job
 
+    async def shutdown_default_executor(self, *args: Any) -> None:
+        self._executor_jobs += 1  # threads are waited for: the limit since Python 3.12 is one of real time
+        try:
+            await super().shutdown_default_executor(*args)
+        finally:
+            self._executor_jobs -= 1
+
     def _end_job(self, job: "asyncio.Future[Any]") -> None:
         self._executor_jobs -= 1
 
