@@ -5,7 +5,8 @@
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
 The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
 and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, and tools that its
-clients run; fields of foreign results. In training/, 18 worlds for conversations.
+clients run; fields of foreign results; HTTP connections of our own. In training/, 18 worlds for conversations, and
+registers made from a line each.
 """
 
 import ast
@@ -18,14 +19,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
-    "Python files in the package": 361,
-    "lines of Python in the package": 92_000,
+    "Python files in the package": 362,
+    "lines of Python in the package": 92_750,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 11_500,
+    "lines of Python in training/": 12_100,
 }
 
 

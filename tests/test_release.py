@@ -243,6 +243,8 @@ def test_a_release_is_cut_committed_and_tagged_once(tmp_path: Path) -> None:
     for path in ("scripts", "src/toolspeak/values", "pyproject.toml", "CHANGELOG.md"):  # as they are, committed or not
         source, target = ROOT / path, root / path
         shutil.copytree(source, target, dirs_exist_ok=True) if source.is_dir() else shutil.copy(source, target)
+    changelog = root / "CHANGELOG.md"  # which says nothing of what is unreleased right after a release
+    changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## Unreleased\n\n- New.\n", 1))
     for words in (["config", "user.email", "a@b.c"], ["config", "user.name", "A"], ["add", "-A"]):
         subprocess.run(["git", *words], cwd=root, check=True)
     subprocess.run(["git", "commit", "--quiet", "--allow-empty", "-m", "As it is"], cwd=root, check=True)
@@ -251,7 +253,7 @@ def test_a_release_is_cut_committed_and_tagged_once(tmp_path: Path) -> None:
     lines = release.cut("9.0.0", root)
     assert lines[0] == "committed and tagged v9.0.0; nothing was pushed"
     assert release.read_version(root) == "9.0.0"
-    assert re.search(r"^## Unreleased\n\n## 9\.0\.0 \(\d{4}-\d\d-\d\d\)\n", (root / "CHANGELOG.md").read_text(), re.M)
+    assert re.search(r"^## Unreleased\n\n## 9\.0\.0 \(\d{4}-\d\d-\d\d\)\n", changelog.read_text(), re.M)
     assert (root / "tests" / "saved" / "9.0.0" / "run.jsonl").is_file()
     assert release.run("git", "describe", "--tags", cwd=root).strip() == "v9.0.0"
     assert release.run("git", "status", "--porcelain", cwd=root) == ""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 TOOL_INSTALLS = {
     "uv-receipt.toml": ("uv tool install", 'name = "toolspeak", extras = [', "]"),
