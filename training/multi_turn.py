@@ -22,6 +22,7 @@ FILES` judges them. The first command needs a GPU, and neither needs anything of
 import argparse
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,6 +58,7 @@ from toolspeak.values.messages import ToolCall, ToolResult, user
 from toolspeak.values.spec import ToolSpec
 
 MAX_STEPS = 12  # the most messages of the model in one turn of the user
+MAX_WIDTH = 8_192  # the most tokens of a conversation
 
 Half = Literal["tuned", "reported", "worlds"]
 
@@ -288,26 +290,49 @@ def play_all(
         asked = [(each, each.prompt) for each, _ in asked if each.prompt is not None]
 
 
-def make_conversations(half: Half, dialects: Iterable[str], limit: int | None) -> list[Conversation]:
+def make_conversations(half: Half, dialects: Iterable[str], limit: int | None = None) -> list[Conversation]:
     return [Conversation(script, name) for script in load_scripts(half)[:limit] for name in dialects]
 
 
 def play_runs(options: argparse.Namespace) -> None:
     """Play the conversations with each of the adapters, and without one."""
-    from answer import answer_prompts, load_model
+    from answer import load_model
     from lora import use_adapter
 
     settings = read_settings()
     tokenizer, model = load_model(options.gguf)
-    answer = partial(answer_prompts, model, tokenizer, width=options.width, **settings["answers"])
+    bounds = {"width": options.width, "seconds": options.seconds, **settings["answers"]}
     for name in options.runs:
-        chosen, ends = settings["runs"][name], time.time() + options.seconds
-        conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
+        chosen = settings["runs"][name]
         with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
-            ended = play_all(conversations, answer, lambda: time.time() > ends)  # noqa: B023 (called within the loop)
-            stem = "worlds" if options.half == "worlds" else "multi-turn"
-            write_rows(options.folder / f"{stem}-{name}.jsonl.gz", (each.to_row() for each in ended))
+            conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
+            play_with(model, tokenizer, conversations, name_file(options.folder, options.half, name), **bounds)
         print(f"{name}: {len(conversations)} conversations have ended", flush=True)
+
+
+def play_with(
+    model: Any,
+    tokenizer: Any,
+    conversations: Sequence[Conversation],
+    path: Path,
+    *,
+    width: int = MAX_WIDTH,
+    seconds: float = math.inf,
+    **batches: int,
+) -> None:
+    """Play conversations with a model as it is, and write them to a file; give up what has not ended in time."""
+    from answer import answer_prompts
+
+    answer, ends = partial(answer_prompts, model, tokenizer, width=width, **batches), time.time() + seconds
+    ended = play_all(conversations, answer, lambda: time.time() > ends)
+    part = path.with_suffix(".part")  # a file that was cut is not taken for all conversations
+    write_rows(part, (each.to_row() for each in ended))
+    part.replace(path)
+
+
+def name_file(folder: Path, half: Half, run: str) -> Path:
+    """Return the file of the conversations that were played with a run."""
+    return folder / f"{'worlds' if half == 'worlds' else 'multi-turn'}-{run}.jsonl.gz"
 
 
 def print_scores(paths: Sequence[Path], half: Half) -> None:

@@ -1,7 +1,8 @@
 """Trains adapters and answers the prompts that measure them, one training after the other: `python training train`.
 
 For each of the trainings of `settings.toml` that are asked for, this makes an adapter (`train.py`), or the mean of
-others, and its GGUF file (`lora.py`), and answers the prompts that measure it (`answer.py`).
+others, and its GGUF file (`lora.py`), answers the prompts that measure it (`answer.py`), and plays the conversations
+that `played` names (`multi_turn.py`, which needs the source of toolspeak).
 """
 
 import json
@@ -77,4 +78,18 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
             write_gguf(adapter_path, adapter.matrices(), alpha=chosen["alpha"], **named)
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)
+            for half in chosen["played"]:
+                play(model, tokenizer, folder, name, half, options)
         adapter.remove()
+
+
+def play(model: Any, tokenizer: Any, folder: Path, name: str, half: Any, options: dict[str, Any]) -> None:
+    """Play the conversations of a half in `python`, unless they were."""
+    from multi_turn import make_conversations, name_file, play_with
+
+    batches = dict(options)
+    log, path = batches.pop("report"), name_file(folder, half, name)
+    if not path.exists():
+        conversations = make_conversations(half, ["python"])
+        play_with(model, tokenizer, conversations, path, **batches)
+        log(f"{name}: {len(conversations)} conversations were played, in {path.name}")
