@@ -131,7 +131,7 @@ def test_a_terminal_shows_how_much_of_the_prompt_is_read(tmp_path):
     ("name", "parts"),
     [
         pytest.param("typescript_stream", ["getWeather", "sunny"], marks=pytest.mark.long),
-        ("weather_json", ["get_weather"]),
+        pytest.param("weather_json", ["get_weather"], marks=pytest.mark.long),
         ("chain", ["68.0", "transform: "]),
         pytest.param("research", ["3700000", "3300000", "2750000", "(answered)"], marks=pytest.mark.long),
     ],

@@ -110,7 +110,7 @@ def test_the_endpoint_itself_gives_no_calls(model: EmbeddedModel) -> None:
 
 
 @pytest.mark.parametrize("streams", [pytest.param(False, marks=pytest.mark.long), True], ids=["plain", "streamed"])
-@pytest.mark.parametrize("name", ["typescript", "python"])
+@pytest.mark.parametrize("name", ["typescript", pytest.param("python", marks=pytest.mark.long)])
 def test_the_gateway_gives_three_right_calls(url: str, name: str, streams: bool) -> None:
     choice = asked(url, name, streams=streams)
     check(choice)
