@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolspeak import Free, Key
-from toolspeak.loop.provenance import MAX_ID_HITS
+from toolspeak.loop.short_ids import MAX_ID_HITS
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Tool

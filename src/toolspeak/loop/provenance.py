@@ -22,10 +22,7 @@ wrong but the values. So a value that decides something must be *explained* befo
 8. A foreign result may have fields that are more than that: own data, and keys such as ids (`records.py`).
 9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is
    what the user has asked for.
-10. A short id is a number of up to three digits, or like a year, or a letter. Texts hold these by chance: "2. Answer
-   it", "2 pm", "2 files". So it must be named: "file 2", after a word of its tool's or parameter's name, "the id is 2",
-   "#2", "'2'", or `"id": 2` in own data. An amount needs no name. Types tell the two apart: a text is an id unless its
-   parameter is named like a quantity, and a number is one if its parameter is named like an id.
+10. A short id must be named as one, since texts hold numbers by chance (`short_ids.py`).
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
 """
@@ -34,11 +31,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolspeak.loop.records import Records, fold_name, list_scalars
 from toolspeak.loop.references import find_references
+from toolspeak.loop.short_ids import counts_things, is_named
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -326,8 +324,7 @@ class Sources:
                 if own is not Origin.OWN_RESULT:
                     self._add_text(text, own, call.tool, part.call_id)
                 else:
-                    is_plain = _QUANTITIES.isdisjoint(split_words(call.tool))
-                    self._add_own([text if is_plain else f"{call.tool}: {text}"], call, part)
+                    self._add_own([f"{call.tool}: {text}" if counts_things(call.tool) else text], call, part)
         is_labelled = part.origin is Origin.FOREIGN_RESULT and not part.is_error and not call.refers
         if is_labelled and (fields := self._fields.get(call.tool)):
             self._add_own([*self._records.add(fields, _read_output(part), call.unexplained)], call, part)
@@ -400,99 +397,6 @@ def _read_output(part: Result) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-# Short ids
-
-_SHORT = re.compile(r"\d{1,3}|(?:19|20)\d\d|[^\W\d_]")
-_ITEM = re.compile(r"\d+|[^\W\d_]")
-_TOKEN = re.compile(r"\bn[or]\.|[^\W\d_]+|\d+|\n|[^\w\s*'\"`“”„‘’«»]")
-_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
-_THINGS = (  # the names of things that have ids; those of one thing together
-    "file document doc attachment datei dokument anhang fichier|mail email message draft nachricht|event appointment "
-    "meeting termin|ticket issue task todo case item entry note aufgabe vorgang|order booking bestellung auftrag|"
-    "invoice bill rechnung|payment transaction transfer zahlung|user customer client contact account kunde nutzer konto"
-).split("|")
-_ID_WORDS = frozenset("id ids no no. nr nr. num number nummer key ref code kennung numéro numero número".split())
-_QUANTITIES = frozenset("amount count date day hour level month of page price quantity size time total year".split())
-_NO_NAMES = frozenset("add all cancel create delete find for from get list pay read remove send set the with".split())
-_LINKS = frozenset(": = [ is are was be should called named ist sind lautet soll sein namens".split())
-_JOINS = frozenset(", ; & and or und oder et y".split())
-_ANSWER = _JOINS.union(". ! ? # ( ) yes no please the ja nein bitte die".split())
-_ENDS = (  # what may follow an id; a count has a noun behind it, a time and a measure have a unit
-    "\n . , ; : ! ? ) ] } - – — & and as at but for from has if in is must now on or please should then to too was "
-    "with an auf aus bitte dann et für hat ist mit muss oder soll und wenn y zu"
-).split(" ")
-_ID_KEY = re.compile(r"(?:I[Dd]|id(?<![^\W_]id))s?[\"']? ?[:=]")
-_ITEM_START = re.compile(r"(?:^|[\n!?:;,(*•-]|(?<!\bn[or])\.) {0,3}$", re.IGNORECASE)
-LOOKBACK_CHARS = 90  # before a short id, in which its name is looked for
-MAX_ID_HITS = 500  # of a short id in one text that are looked at; behind them, it counts as not named
-
-
-def split_words(text: str) -> list[str]:
-    """Return the words, numbers and signs of a text, or of a name such as `file_id` or `fileId`."""
-    return _TOKEN.findall(_HUMP.sub(" ", text).lower())
-
-
-def is_named(texts: Iterable[str], value: Any, tool: str, place: str) -> bool:
-    """Whether texts name a value that they hold. What is no short id needs no name."""
-    own = [word for word in split_words(place.rpartition(".")[2]) if word.isalpha()]
-    own = own if "of" in own else own[-1:]  # `number_of_pages` is a quantity, `page_number` and `page_id` are none
-    is_text, written = isinstance(value, str), str(value).strip().removesuffix(".0")
-    is_id = _QUANTITIES.isdisjoint(own) if is_text else not _ID_WORDS.isdisjoint(own)
-    if not is_id or not _SHORT.fullmatch(written):
-        return True
-    words = {word.removesuffix("s") for word in split_words(f"{tool} {place}") if len(word) > 2} - _ID_WORDS - _NO_NAMES
-    names = words.union(*(each.split() for each in _THINGS if not words or not words.isdisjoint(each.split())))
-    return any(_names_id(text, written, names, is_text=is_text) for text in texts)
-
-
-def _names_id(text: str, written: str, names: set[str], *, is_text: bool) -> bool:
-    """Whether a text gives an id to a thing that has one of these names."""
-    sign = written if written.isdecimal() else f"[{written.lower()}{written.upper()}]"  # first, for a fast search
-    whole = rf"{sign}(?<![\w$€£¥/\\+\-]{sign})(?<!\d[.:']{sign})(?!\w|[.:/\-]\d| ?[%€$£°])"
-    hits = [hit.span() for hit in islice(re.finditer(whole, text), MAX_ID_HITS)]
-    if len(text) < LOOKBACK_CHARS and all(_ITEM.fullmatch(each) or each in _ANSWER for each in split_words(text)):
-        return bool(hits)
-    # Data without any id may be ids: those that have the type of the value, unless their key is that of a quantity.
-    is_data = text.startswith(("[", "{")) and not _ID_KEY.search(text)
-    return any(_is_id(text, *hit, names, is_text if is_data else None) for hit in hits)
-
-
-def _is_id(text: str, start: int, end: int, names: set[str], is_text: bool | None) -> bool:
-    """Whether what is around a number or a letter makes it an id."""
-    before, after = split_words(text[max(0, start - LOOKBACK_CHARS) : start]), split_words(text[end : end + 30])
-    last, following, is_number = (before or "\n")[-1], (after or "\n")[0], text[start].isdecimal()
-    is_value, is_quoted = last in ":=[,{", {text[start - 1 : start], text[end : end + 1]} <= set("'\"`“”„‘’«»")
-    if text[start - 1 : start] == "#" or (is_quoted and not is_value):
-        return True
-    if following in ".)" and after[1:2] not in (
-        [],
-        ["\n"],
-    ):  # perhaps "2. Answer it", or "1. Read the mail 2. Answer it"
-        count = f"{int(text[start:end]) - 1} {following}" if is_number else following
-        if _ITEM_START.search(text, max(0, start - 5), start) or count in " ".join(before):
-            return False
-    if following not in (_ENDS if is_number or not following.isalpha() else _JOINS) or (
-        following == ")" and "(" not in before
-    ):
-        return False
-    is_line = last in "\n-•" and "\n" in before[-2:] and "\n" in (following, *after[:2])
-    joins, first = _JOINS.union("\n-•") if is_line else _JOINS, len(before)
-    while first and (before[first - 1] in joins or _ITEM.fullmatch(before[first - 1])):
-        first -= 1
-    several = is_line or any(map(_ITEM.fullmatch, before[first:]))
-    before = before[:first] if several else before  # what is before a list names all of it
-    several = several or (following in joins and any(map(_ITEM.fullmatch, after[1:2])))
-    while before and before[-1] in _LINKS:
-        several = before.pop() == "[" or several
-    thing, label = ["", "", *before][-2:]
-    if label in _ID_WORDS or label.endswith("nummer"):
-        return thing in names or not any(thing in each.split() for each in _THINGS)
-    if label in names or any(label.removesuffix(ending) in names for ending in ("s", "e", "n", "es", "en")):
-        return several or label in names
-    is_leaf = is_value and (is_quoted or following in ",]}") and label not in _QUANTITIES
-    return is_text is not None and is_leaf and (is_quoted == is_text or not label)
 
 
 # What the user names and leaves open
