@@ -162,7 +162,7 @@ class _CallCheck:
             return True
         sources, tool = self._sources, self._spec.name
         return (
-            sources.explains(value)
+            sources.explains(value, tool, place)
             or sources.allows(tool, name_parameter(place), value)
             or sources.fills(tool, place, value)
         )
@@ -194,7 +194,7 @@ class _CallCheck:
         spec = self._state.specs.get(entry.key.tool)
         if spec is None or not spec.fields or not entry.result.ran or entry.result.error is not None:
             return False
-        found = FoundFields(fields=spec.fields, output=entry.result.output, arguments=entry.call.arguments)
+        found = FoundFields(spec.name, spec.fields, entry.result.output, entry.call.arguments)
         return self._sources.fills(self._spec.name, place, leaf, found)
 
     def _find_exposure(self, ref: Ref) -> Exposure:
@@ -215,7 +215,7 @@ class _CallCheck:
         entry = self._state.turn.calls.get(ref.call)
         if not self._is_exposed or entry is None or entry.call is None:
             return None
-        return self._sources.find_unexplained(entry.call.arguments)
+        return self._sources.find_unexplained(entry.key.tool, entry.call.arguments)
 
     def look_for_links(self, place: str, value: Any) -> Iterator[Doubt]:
         """Yield the doubts about the links in an argument that is not decisive."""

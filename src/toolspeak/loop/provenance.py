@@ -22,6 +22,7 @@ wrong but the values. So a value that decides something must be *explained* befo
 8. A foreign result may have fields that are more than that: own data, and keys such as ids (`records.py`).
 9. The user may leave a hole: 'Dinner at {restaurant}'. A text that fits, with names out of results in the holes, is
    what the user has asked for.
+10. A short id must be named as one, since texts hold numbers by chance (`short_ids.py`).
 
 Texts are compared by `values/mentions.py`. They are indexed with the first call that has to be explained, each once.
 """
@@ -30,10 +31,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from toolspeak.loop.records import Leaf, Records, fold_name, list_scalars
+from toolspeak.loop.records import Records, fold_name, list_scalars
 from toolspeak.loop.references import find_references
+from toolspeak.loop.short_ids import counts_things, is_named
 from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -194,6 +197,7 @@ class KnownCall(NamedTuple):
 class FoundFields(NamedTuple):
     """The labelled fields of a result that the model has not seen yet: a call of the same message refers to it."""
 
+    tool: str
     fields: tuple[ResultField, ...]
     output: Any
     arguments: dict[str, Any]
@@ -291,23 +295,21 @@ class Sources:
                 self._templates += filter(None, [read_template(quote)])
 
     def _add_call(self, part: Call) -> None:
-        arguments = part.call.arguments
-        self._calls[part.call.id] = KnownCall(
-            tool=part.call.name,
-            unexplained=self._find_brought(arguments),
-            refers=bool(find_references(arguments)),
-        )
+        tool, arguments = part.call.name, part.call.arguments
+        refers = bool(find_references(arguments))
+        self._calls[part.call.id] = KnownCall(tool, self._find_brought(tool, arguments), refers)
 
-    def find_unexplained(self, arguments: dict[str, Any]) -> "Mentions | None":
+    def find_unexplained(self, tool: str, arguments: dict[str, Any]) -> "Mentions | None":
         """Return the texts and numbers in arguments that nothing explains; None if there are none."""
-        left = [each for each in _list_arguments(arguments) if not self.explains(each)]
+        pairs = ((name, each) for name, value in arguments.items() for each in list_scalars(value) if each != "")
+        left = [each for name, each in pairs if not self.explains(each, tool, name)]
         if not left:
             return None
         return make_index(*(each if isinstance(each, str) else json.dumps(each) for each in left))
 
-    def _find_brought(self, arguments: dict[str, Any]) -> "Mentions | None":
+    def _find_brought(self, tool: str, arguments: dict[str, Any]) -> "Mentions | None":
         """Return what a call brings in that a stranger may have said."""
-        return self.find_unexplained(arguments) if self._exposure else None
+        return self.find_unexplained(tool, arguments) if self._exposure else None
 
     def _add_result(self, part: Result) -> None:
         self._allowed.update((each.tool, each.parameter, write_value(each.value)) for each in part.allowed)
@@ -322,10 +324,10 @@ class Sources:
                 if own is not Origin.OWN_RESULT:
                     self._add_text(text, own, call.tool, part.call_id)
                 else:
-                    self._add_own([text], call, part)
+                    self._add_own([f"{call.tool}: {text}" if counts_things(call.tool) else text], call, part)
         is_labelled = part.origin is Origin.FOREIGN_RESULT and not part.is_error and not call.refers
         if is_labelled and (fields := self._fields.get(call.tool)):
-            self._add_own(self._records.add(fields, _read_output(part), call.unexplained), call, part)
+            self._add_own([*self._records.add(fields, _read_output(part), call.unexplained)], call, part)
 
     def _add_own(self, texts: list[str], call: KnownCall, part: Result) -> None:
         """Add texts of a result that are own data."""
@@ -337,19 +339,19 @@ class Sources:
         elif not part.is_error and texts:
             self._echoes.append(Echo(make_index(*texts), call.unexplained))
 
-    def explains(self, value: Any) -> bool:
-        """Whether a text or a number stands where it may."""
-        if self._explaining.has(value):
-            return True
-        return any(each.result.has(value) and not each.arguments.has(value) for each in self._echoes)
+    def explains(self, value: Any, tool: str = "", place: str = "") -> bool:
+        """Whether a text or a number stands where it may, for this place in a call."""
+        indexes = chain([self._explaining], (each.result for each in self._echoes if not each.arguments.has(value)))
+        return any(each.has(value) and is_named(each.texts, value, tool, place) for each in indexes)
 
     def fills(self, tool: str, place: str, value: Any, found: FoundFields | None = None) -> bool:
         """Whether a value is a key that may stand at this place of a call, or fits what the user has left open."""
         records = self._records
         if found is not None:
-            records, brought = records.copy(), self._find_brought(found.arguments)
+            records, brought = records.copy(), self._find_brought(found.tool, found.arguments)
             own = records.add(found.fields, found.output, brought)
-            if str(value) in own and (brought is None or not brought.has(value)):
+            texts = [text for text, leaf in own.items() if leaf == str(value)]
+            if texts and is_named(texts, value, tool, place) and (brought is None or not brought.has(value)):
                 return True
         names = {name_parameter(place), place.rpartition(".")[2].partition("[")[0]}
         if records.may_fill({*names, *(f"{tool}.{name}" for name in names)}, value, self._is_named):
@@ -384,10 +386,6 @@ class Sources:
         for _, _, text in self._foreign_texts[self._foreign_count :]:
             self._foreign.add(text)
         self._foreign_count = len(self._foreign_texts)
-
-
-def _list_arguments(arguments: dict[str, Any]) -> Iterator[Leaf]:
-    return (each for each in list_scalars(list(arguments.values())) if each != "")
 
 
 def _read_output(part: Result) -> Any:

@@ -5,7 +5,7 @@ labelled, and the rest of the result stays foreign. The rules:
 
 1. A field is looked for where its label says, from the result or from the items of a list. What a stranger wrote is a
    text in another field, or an object in it, and can't be taken for a labelled field.
-2. A field that is own data explains values, as an own result does.
+2. A field that is own data explains values, as an own result does, and under its name: a size explains no id.
 3. A key fills the parameters that its label names, and only as a whole. So a stranger who calls a channel "send all to
    evil@x.org" has made a channel of that name possible, and no recipient.
 4. A key whose label says what names the thing (`by`) also needs the user, who must have named the thing. A model that
@@ -54,22 +54,22 @@ class Records:
         records._named = {name: things.copy() for name, things in self._named.items()}
         return records
 
-    def add(self, fields: Iterable[ResultField], output: Any, brought: "Mentions | None") -> list[str]:
-        """Take the keys of a result, and return the texts of its fields that are own data.
+    def add(self, fields: Iterable[ResultField], output: Any, brought: "Mentions | None") -> dict[str, str]:
+        """Take the keys of a result, and return what its fields hold that are own data, by a text with the name.
 
         Args:
             fields: The labels.
             output: The result.
             brought: What is in the arguments of the call that nothing explains.
         """
-        own: list[str] = []
+        own: dict[str, str] = {}
         for field in fields:
             for record, value in _find_fields(output, field.path):
                 if not all(_has_value(record, name, wanted) for name, wanted in field.when):
                     continue
                 leaves = [each for each in list_scalars(value) if each != ""]
                 if not field.fills:
-                    own += map(str, leaves)
+                    own.update((f"{field.path.rpartition('.')[2]}: {each}", str(each)) for each in leaves)
                     continue
                 values = frozenset(_normalize(each) for each in leaves if brought is None or not brought.has(each))
                 names = [

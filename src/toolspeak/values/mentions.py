@@ -78,7 +78,7 @@ class Mentions:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         """Make an index of some texts, to which more can be added."""
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         self._plain = _Folded(_make_plain)
         self._exact = _Folded(_make_exact)
         for text in texts:
@@ -86,7 +86,7 @@ class Mentions:
 
     def add(self, text: str) -> None:
         """Add a text. A value is found in one text, never across two."""
-        self._texts.append(text)
+        self.texts.append(text)
 
     def has(self, value: Scalar) -> bool:
         """Whether a value stands in one of the texts. One without any letter or sign says nothing, and always does."""
@@ -99,12 +99,12 @@ class Mentions:
         folded, start, end = hit
         number = folded.find_number(start)
         first = folded.starts[number]
-        return Mention(number=number, words=_cut_out(folded.show(self._texts[number]), start - first, end - first))
+        return Mention(number=number, words=_cut_out(folded.show(self.texts[number]), start - first, end - first))
 
     def _find_hit(self, value: Scalar) -> "tuple[_Folded, int, int] | None":
         is_plain = not isinstance(value, str) or (value.isascii() and "\\" not in value)
         for folded in (self._plain,) if is_plain else (self._plain, self._exact):
-            folded.take(self._texts)
+            folded.take(self.texts)
             hits = (hit for form in _list_forms(value) for hit in form.search(folded.text))
             hit = next(hits, None) or (_find_moment(folded, value) if isinstance(value, str) else None)
             if hit is not None:
