@@ -2,7 +2,7 @@
 
 For each of the trainings of `settings.toml` that are asked for, this makes an adapter (`train.py`), or the mean of
 others, and its GGUF file (`lora.py`), answers the prompts that measure it (`answer.py`), and plays the conversations
-that `played` names (`multi_turn.py`, which needs the source of toolspeak).
+that `played` names (`multi_turn.py`).
 """
 
 import json
@@ -79,17 +79,9 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)
             for half in chosen["played"]:
-                play(model, tokenizer, folder, name, half, options)
+                from multi_turn import make_conversations, name_file, play_with  # needs the source of toolspeak
+
+                if not (path := name_file(folder, half, name)).exists():
+                    play_with(model, tokenizer, make_conversations(half, ["python"]), path, **settings["answers"])
+                    log(f"{name}: conversations were played, in {path.name}")
         adapter.remove()
-
-
-def play(model: Any, tokenizer: Any, folder: Path, name: str, half: Any, options: dict[str, Any]) -> None:
-    """Play the conversations of a half in `python`, unless they were."""
-    from multi_turn import make_conversations, name_file, play_with
-
-    batches = dict(options)
-    log, path = batches.pop("report"), name_file(folder, half, name)
-    if not path.exists():
-        conversations = make_conversations(half, ["python"])
-        play_with(model, tokenizer, conversations, path, **batches)
-        log(f"{name}: {len(conversations)} conversations were played, in {path.name}")
