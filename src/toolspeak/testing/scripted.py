@@ -149,6 +149,8 @@ class ScriptedModel:
             on_tool_error: What an exception in a tool does, unless the agent says it: in a test it is a mistake that
                 should be seen, so it is raised; `"tell"` tells the model, as with other models.
         """
+        if isinstance(script, str):
+            raise UsageError(f"a script is a list of lines, so write ScriptedModel([{script!r}])")
         self._script = tuple(script)
         self._dialect = dialect
         self._chunk = chunk
