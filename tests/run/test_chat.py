@@ -348,3 +348,9 @@ def test_what_is_no_saved_conversation_is_refused_with_words(tmp_path: Path):
     path: Any = "chat.jsonl"
     with pytest.raises(UsageError, match=r"write Path\('chat\.jsonl'\)"):
         chat.save(path)
+
+
+def test_a_conversation_is_shown_with_its_agent_and_its_length():
+    chat = Agent(ScriptedModel([says("Hello.")]), tools=[owner], deps="Ada").chat()
+    chat.run("Hello?")
+    assert repr(chat) == "Chat(Agent(scripted, native, tools: owner), messages: 2)"

@@ -53,6 +53,10 @@ class Chat(Runnable[T_co, Deps]):
         self._earlier: RunStarted | None = None
         self._is_busy = False
 
+    def __repr__(self) -> str:
+        """Return the agent and the number of messages."""
+        return f"Chat({self.agent}, messages: {len(self.messages)})"
+
     def save(self, path: Path | None = None) -> str:
         """Return the conversation as a string, for a database; with a path, also write it to that file.
 
