@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field
 
-from toolspeak import Context, Tool, Toolbox, ToolspeakError, UsageError, tool
+from toolspeak import Context, Media, Tool, Toolbox, ToolspeakError, UsageError, tool
 from toolspeak.values.origin import Origin
 
 if TYPE_CHECKING:
@@ -345,3 +345,13 @@ def test_of_many_tools_the_first_ones_are_named():
 
     with pytest.raises(UsageError, match=r"the tools are: thing_0, .*, thing_39 and 60 more$"):
         Toolbox(tools)["weather"]
+
+
+@pytest.mark.parametrize(
+    "returns", [Media, Media | None, list[Media], list[Media | str], Annotated[Media, "A picture."]]
+)
+def test_how_a_picture_is_held_is_not_shown_as_what_a_tool_returns(returns: Any):
+    def look(): ...
+
+    look.__annotations__["return"] = returns
+    assert Tool(look).spec.returns is None
