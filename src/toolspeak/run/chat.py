@@ -54,7 +54,6 @@ class Chat(Runnable[T_co, Deps]):
         self._is_busy = False
 
     def __repr__(self) -> str:
-        """Return the agent and the number of messages."""
         return f"Chat({self.agent}, messages: {len(self.messages)})"
 
     def save(self, path: Path | None = None) -> str:
