@@ -151,6 +151,8 @@ def test_an_endpoint_is_shown_without_a_password():
     endpoint = Endpoint(name="lab", base_url="http://me:canary@x/v1", key="canary", headers={"a": "canary"})
     assert repr(endpoint) == "Endpoint(name='lab', base_url='http://…@x/v1', api='openai', key_variable=None)"
     assert endpoint.label == "lab at http://…@x/v1"
+    assert Endpoint(name="lab", base_url="http://lab.example/v1").label == "lab at http://lab.example/v1"
+    assert Endpoint(name="lab:80", base_url="http://lab:80/v1").label == "http://lab:80/v1"
     assert "canary" not in repr(HttpModel(endpoint, "m"))
 
 
