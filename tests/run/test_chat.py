@@ -228,7 +228,7 @@ def test_a_second_run_while_one_is_going_on_is_refused():
     chat = Agent(ScriptedModel([says("One."), says("Two.")])).chat()
     answered, refused = asyncio.run(at_once(chat))
     assert answered.text == "One."
-    with pytest.raises(UsageError, match="another run of this conversation is going on"):
+    with pytest.raises(UsageError, match="another run of this conversation is in progress"):
         raise refused
     assert [message.text for message in chat.messages] == ["Hello.", "One."]
     assert chat.run("And now?").text == "Two."
