@@ -336,6 +336,11 @@ def test_a_result_of_nan_is_printed(folder: Path):
         (["call", "sky.py", "wether"], "there is no tool 'wether'; did you mean weather?"),
         (["call", "sky.py", "weather", "Oslo"], "arguments are written key=value, and 'Oslo' is not"),
         (["call", "sky.py", "weather", "=Oslo"], "arguments are written key=value"),
+        (["call", "sky.py", "weather", '{"city": "Oslo"}'], "is not; a JSON object is the value of --json"),
+        (
+            ["run", "Hello.", "--approve", "maybe"],
+            "'--approve': 'maybe' is not one of 'never', 'ask', 'once', 'always'",
+        ),
         (["call", "sky.py", "weather", "--json", "{broken"], "--json is not JSON"),
         (["call", "sky.py", "weather", "--json", "[1]"], "--json takes an object"),
         (["call", "sky.py", "weather", "--json", ""], "--json is not JSON"),
@@ -378,11 +383,38 @@ def test_help_has_its_commands_and_options_under_headings(command: list[str], he
     assert excerpt in text
 
 
+@pytest.mark.parametrize(
+    ("command", "usage", "argument"),
+    [
+        (["tools"], "tools [OPTIONS] TARGET", "TARGET  Where the functions are"),
+        (["call"], "call [OPTIONS] TARGET NAME [KEY=VALUE]...", "KEY=VALUE  Arguments of the call."),
+        (["log", "show"], "log show [OPTIONS] [ID]", "ID  The conversation; the last one if left out."),
+        (["log", "search"], "log search [OPTIONS] WORD...", "WORD  Words that must all occur."),
+        (["log", "delete"], "log delete [OPTIONS] [ID]...", "ID  The conversations."),
+        (["runs", "approve"], "runs approve [OPTIONS] RUN [CALL]", "CALL  The id of the call"),
+        (["templates", "show"], "templates show [OPTIONS] NAME", "NAME  The template."),
+    ],
+)
+def test_help_names_arguments_plainly(command: list[str], usage: str, argument: str):
+    text = CliRunner().invoke(app, [*command, "--help"], prog_name="toolspeak").output
+    assert text.startswith(f"Usage: toolspeak {usage}\n")
+    assert f"\n  {argument}" in text
+
+
 @pytest.mark.parametrize("options", [ConversationOptions, EvalOptions, ServeOptions])
 def test_each_option_of_a_command_with_headings_has_one(options: Any):
     named = [name for names in options.GROUPS.values() for name in names.split()]
     declared = {each.name for each in fields(options)} - {"prompt", "trust_project", "remembered_tools"}
     assert sorted(named) == sorted(declared)
+
+
+def test_a_generator_that_raises_is_a_call_that_failed(folder: Path):
+    (folder / "rows.py").write_text(
+        'def rows() -> list[int]:\n    "List rows."\n    yield 1\n    raise ValueError("cut")\n'
+    )
+    done = run(folder, "call", "rows.py", "rows")
+    assert (done.returncode, done.stdout) == (1, "ValueError: cut\n")
+    assert "rows failed: ValueError: cut" in done.stderr
 
 
 def test_the_installed_command_works(folder: Path):

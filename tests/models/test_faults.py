@@ -167,6 +167,11 @@ def test_waits_are_those_that_were_asked_for(server: Server, waits: list[float],
     assert len(server.posts) == 2
 
 
+def test_a_wait_that_is_too_long_is_named(server: Server, waits: list[float]):
+    server.plays(answers(429, {}, retry_after="3600"))
+    assert str(failure(at(server))).endswith("(it asks for a wait of 3,600 s) (4 tries)")
+
+
 def test_waits_grow_and_differ(server: Server, waits: list[float]):
     server.plays(answers(503, b""))
     failure(at(server, retry=RetryPolicy(first_wait=0.1, total_timeout=60)))
@@ -262,6 +267,31 @@ def test_a_server_that_speaks_no_http(server: Server):
     error = failure(at(server))
     assert "broke the connection" in str(error)
     assert len(server.posts) == 4
+
+
+@pytest.mark.parametrize(
+    ("coding", "words"),
+    [
+        (b"br", "broke the connection (not HTTP: the encoding of the body is unknown)"),
+        (b"gzip", "broke the connection (not HTTP: the body is not compressed as it says"),
+        (b"identity", "broke the connection (the server disconnected)"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_explained(server: Server, coding: bytes, words: str):
+    async def act(post: Post, connection: Connection) -> None:
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n"
+        await connection.write(head + b"content-encoding: " + coding + b"\r\n\r\n{no more")
+        connection.close()
+
+    server.plays(act)
+    assert words in str(failure(at(server)))
+
+
+def test_a_conversation_that_is_too_long_gets_one_hint(server: Server):
+    server.plays(answers(400, {"error": {"message": "Too long.", "code": "context_length_exceeded"}}))
+    error = failure(at(server))
+    assert "Limits(context=" in str(error)
+    assert "may not support all of its fields" not in str(error)
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://a..b", "http://[::1", "http://"])

@@ -117,6 +117,9 @@ WRONG = {
     "lm-studio:x": "did you mean lmstudio:x?",
     "llama.cpp:x": "did you mean llamacpp:x?",
     "qqq:x": "there are openai, openai-responses, anthropic, openrouter, ",
+    "localhost:8000/v1#m": "an address begins with http:// or https://, as in http://HOST:PORT/v1#MODEL",
+    "localhost:8000": "an address begins with http://",
+    "example.com/v1#m": "an address begins with http://",
     "nope:x": "vllm; write openai:NAME for example",
     "ftp://me:canary@x/v1#m": "'ftp://…' is not an address of a model; write https://HOST/v1#MODEL",
     "HTTPS://me:canary@x/v1#m": "'HTTPS://…@x/v1' is not an address of a model",
@@ -151,6 +154,8 @@ def test_an_endpoint_is_shown_without_a_password():
     endpoint = Endpoint(name="lab", base_url="http://me:canary@x/v1", key="canary", headers={"a": "canary"})
     assert repr(endpoint) == "Endpoint(name='lab', base_url='http://…@x/v1', api='openai', key_variable=None)"
     assert endpoint.label == "lab at http://…@x/v1"
+    assert Endpoint(name="lab", base_url="http://lab.example/v1").label == "lab at http://lab.example/v1"
+    assert Endpoint(name="lab:80", base_url="http://lab:80/v1").label == "http://lab:80/v1"
     assert "canary" not in repr(HttpModel(endpoint, "m"))
 
 
@@ -357,3 +362,15 @@ def test_which_endpoints_leak_calls_into_their_text(name: str, environ: dict[str
     assert model.leaks_calls is leaks
     found = Agent(model, dialect="native").dialect
     assert (found.name, found is DIALECTS["native"]) == ("native", leaks)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"api": "grpc"}, "api is one of openai, anthropic, openai-responses, gemini, ollama, not 'grpc'"),
+        ({"retry": 3}, "retry is RetryPolicy(attempts=…, read_timeout=…, …), not 3"),
+    ],
+)
+def test_options_of_an_endpoint_that_cannot_be_are_refused_at_once(options: dict[str, Any], message: str):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        connect("openai:m", **options)

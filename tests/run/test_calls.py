@@ -1,6 +1,8 @@
 """Calls that refer to each other, what a run hands to its tools, and conversations that go on."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from toolspeak.models import Sampling, connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
+from toolspeak.tools.discovery import import_file
 from toolspeak.values.codec import dump_facts
 from toolspeak.values.errors import UsageError
 from toolspeak.values.limits import Limits
@@ -252,3 +255,10 @@ def test_a_stream_can_be_gone_through_once():
 def test_a_message_of_the_users_own():
     outcome = play(Agent(ScriptedModel([says("Hello.")])), prompt=user("Hi."))
     assert outcome.messages[0] == user("Hi.")
+
+
+@pytest.mark.parametrize("as_place", [str, Path, import_file])
+def test_a_place_without_tools_is_refused(tmp_path: Path, as_place: Callable[[Path], Any]):
+    (tmp_path / "plain.py").write_text("def now() -> str:\n    return 'noon'\n")
+    with pytest.raises(UsageError, match=r"has no function that can be a tool. Skipped: now \(it has no docstring"):
+        Agent(ScriptedModel([]), tools=as_place(tmp_path / "plain.py"))

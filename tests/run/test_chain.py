@@ -219,3 +219,14 @@ def test_a_step_takes_several_models():
     assert "first, else second" in Chain("How is it?").llm([down, works]).graph()
     with pytest.raises(UsageError, match="empty list"):
         Chain("How is it?").llm([]).run()
+
+
+def test_a_step_with_a_tool_that_is_not_there_is_refused_by_its_name():
+    with pytest.raises(UsageError, match=r"^there is no tool 'auto'; the tools are: none$"):
+        Chain().tool("auto").run()
+
+
+def test_a_printed_outcome_is_its_text():
+    assert str(Chain("Go.").llm(ScriptedModel([says("Gone.")])).run()) == "Gone."
+    stopped = Chain("Go.").llm(ScriptedModel([says("Gone.")])).with_limits(Limits(turns=0)).run()
+    assert str(stopped) == "[limit: the run may take 0 turns, and the model is not done]"

@@ -228,7 +228,7 @@ def test_a_second_run_while_one_is_going_on_is_refused():
     chat = Agent(ScriptedModel([says("One."), says("Two.")])).chat()
     answered, refused = asyncio.run(at_once(chat))
     assert answered.text == "One."
-    with pytest.raises(UsageError, match="another run of this conversation is going on"):
+    with pytest.raises(UsageError, match="another run of this conversation is in progress"):
         raise refused
     assert [message.text for message in chat.messages] == ["Hello.", "One."]
     assert chat.run("And now?").text == "Two."
@@ -348,3 +348,9 @@ def test_what_is_no_saved_conversation_is_refused_with_words(tmp_path: Path):
     path: Any = "chat.jsonl"
     with pytest.raises(UsageError, match=r"write Path\('chat\.jsonl'\)"):
         chat.save(path)
+
+
+def test_a_conversation_is_shown_with_its_agent_and_its_length():
+    chat = Agent(ScriptedModel([says("Hello.")]), tools=[owner], deps="Ada").chat()
+    chat.run("Hello?")
+    assert repr(chat) == "Chat(Agent(scripted, native, tools: owner), messages: 2)"

@@ -581,3 +581,22 @@ def test_a_mistake_in_a_tool_of_an_inner_agent_ends_the_outer_run():
 def test_another_choice_is_refused():
     with pytest.raises(UsageError, match="on_tool_error is 'tell' or 'raise', not 'ignore'"):
         Agent(ScriptedModel([]), on_tool_error="ignore")  # type: ignore[arg-type]  # wrong on purpose
+
+
+def rows_until(error: Exception) -> Callable[[], Iterator[int]]:
+    def rows() -> Iterator[int]:
+        """List the rows."""
+        yield 1
+        raise error
+
+    return rows
+
+
+def test_what_a_generator_function_raises_is_how_its_call_ended():
+    script = [calls(("rows", {})), says("That is all.")]
+    told = Agent(ScriptedModel(script, on_tool_error="tell"), tools=[rows_until(ValueError("no row 2"))]).run("Go.")
+    assert (told.calls[0].error, told.errors) == ("ValueError: no row 2", 1)
+    refused = Agent(ScriptedModel(script), tools=[rows_until(ToolError("no more rows"))]).run("Go.")
+    assert (refused.calls[0].error, refused.errors) == ("no more rows", 0)
+    with pytest.raises(ValueError, match="no row 2"):
+        Agent(ScriptedModel(script), tools=[rows_until(ValueError("no row 2"))]).run("Go.")

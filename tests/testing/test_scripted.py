@@ -203,3 +203,8 @@ def test_calls_that_are_no_pairs_are_explained(given: Any):
 def test_a_script_without_the_typed_answer_is_explained(dialect: str):
     with pytest.raises(UsageError, match=r"the script has 1 lines, .*; a run with output=… ends with its typed answer"):
         Agent(ScriptedModel(["yes"]), dialect=dialect).run("Is it?", output=bool)
+
+
+def test_a_script_that_is_one_text_is_explained():
+    with pytest.raises(UsageError, match=r"a script is a list of lines, so write ScriptedModel\(\['Hello'\]\)"):
+        ScriptedModel("Hello")

@@ -431,6 +431,30 @@ def test_a_value_with_line_breaks_stays_on_its_line():
     assert len(str(error).splitlines()) == 1 + len(error.problems) == 3
 
 
+class Line(BaseModel):
+    size: Literal["S", "M"]
+    count: int = Field(1, le=10)
+
+
+class Basket(BaseModel):
+    lines: list[Line]
+    code: int | list[Line] | None = None
+
+
+def test_what_only_pydantic_knows_is_told_beside_what_the_schema_says():
+    def put(basket: Basket) -> None: ...
+
+    lines = [{"size": "S", "count": 11}, {"size": "XL", "count": 12}, {"size": "M"}]
+    with pytest.raises(InvalidArguments) as caught:
+        Tool(put).bind({"basket": {"lines": lines, "code": [{"size": "XS", "count": 13}]}})
+    assert sorted(line.partition(":")[0] for line in caught.value.problems) == [
+        "basket.code[0].size",
+        "basket.lines[0].count",
+        "basket.lines[1].count",
+        "basket.lines[1].size",
+    ]
+
+
 # Whatever a validator or a value does
 
 

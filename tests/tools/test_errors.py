@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field
 
-from toolspeak import Context, Tool, Toolbox, ToolspeakError, UsageError, tool
+from toolspeak import Context, Media, Tool, Toolbox, ToolspeakError, UsageError, tool
 from toolspeak.values.origin import Origin
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ class Hostile:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any):
         raise RuntimeError("not today")
+
+
+def wrap(function: Any) -> Any:
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
 
 
 def takes_args(*words: str): ...
@@ -49,10 +56,11 @@ def takes_two_contexts(a: Context, b: Context): ...
     ("function", "named", "cure"),
     [
         (takes_args, "takes_args: *words", "words: list[str]"),
-        (takes_kwargs, "takes_kwargs: **options", "options: dict[str, str]"),
+        (wrap(takes_unknown), "wrapper: *args", "put @functools.wraps on it"),
+        (takes_kwargs, "takes_kwargs: **options", "options: dict[str, int]"),
         (takes_unhinted, "takes_unhinted: the parameter 'city'", "write city: str"),
         (takes_unhinted_default, "takes_unhinted_default: the parameter 'count'", "write count: str"),
-        (Thing.method, "method: the parameter 'self'", "give the bound method"),
+        (Thing.method, "method: the parameter 'self'", "give the bound method: object.method, or Tool(object.method"),
         (Thing().unhinted, "unhinted: the parameter 'x'", "write x: str"),
         (lambda x: x, "'<lambda>' cannot be the name", "tool(function, name=…)"),
         (Thing, "Thing is a class", "write a function"),
@@ -94,6 +102,11 @@ def test_a_hint_that_breaks_once_its_names_are_found_is_refused_too():
 def test_a_lambda_without_parameters_needs_only_a_name():
     made = tool(lambda: "noon", name="now")
     assert (made.name, made()) == ("now", "noon")
+
+
+def test_a_name_that_was_chosen_is_not_asked_for_again():
+    with pytest.raises(UsageError, match=r"'two words' cannot be the name of a tool \(.*\); choose another$"):
+        tool(lambda: "noon", name="two words")
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a" * 65, "naïve", "a/b", "a\n"])
@@ -332,3 +345,13 @@ def test_of_many_tools_the_first_ones_are_named():
 
     with pytest.raises(UsageError, match=r"the tools are: thing_0, .*, thing_39 and 60 more$"):
         Toolbox(tools)["weather"]
+
+
+@pytest.mark.parametrize(
+    "returns", [Media, Media | None, list[Media], list[Media | str], Annotated[Media, "A picture."]]
+)
+def test_how_a_picture_is_held_is_not_shown_as_what_a_tool_returns(returns: Any):
+    def look(): ...
+
+    look.__annotations__["return"] = returns
+    assert Tool(look).spec.returns is None

@@ -23,7 +23,7 @@ from toolspeak.models import DialectChoice, Sampling
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
 from toolspeak.run import Agent, Approver, portal
-from toolspeak.run.agent_tools import collect_tools
+from toolspeak.run.agent_tools import collect_tools, require_tools
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
 from toolspeak.settings.files import exists, is_file
@@ -129,9 +129,6 @@ def parse_sampling(pairs: Iterable[str]) -> Sampling:
     return Sampling(**values, stop=tuple(stop), extra=extra or None)
 
 
-MAX_SKIPPED_SHOWN = 5
-
-
 def discover_targets(*targets: str, approve: ServerApproval = "writes", may_be_empty: bool = False) -> Toolbox:
     """Return the tools of targets that the user named. One may be a module in the working directory.
 
@@ -147,19 +144,8 @@ def discover_targets(*targets: str, approve: ServerApproval = "writes", may_be_e
         if not may_be_empty:
             for target, place in zip(targets, places, strict=True):
                 if not is_server_target(place):
-                    _require_tools(target, collect_tools([place]).own)
+                    require_tools(target, collect_tools([place]).own)
         return collect_tools(places, approve=approve).load()  # what was imported above is not imported again
-
-
-def _require_tools(target: str, found: Toolbox) -> None:
-    if len(found):
-        return
-    if not found.skipped:
-        raise UsageError(f"{target} has no functions; a tool is a function with type hints and a docstring")
-    reasons = ", ".join(f"{each.name} ({each.reason})" for each in found.skipped[:MAX_SKIPPED_SHOWN])
-    left = len(found.skipped) - MAX_SKIPPED_SHOWN
-    more = f", and {left} more (toolspeak tools {target} --skipped lists all)" if left > 0 else ""
-    raise UsageError(f"{target} has no function that can be a tool. Skipped: {reasons}{more}")
 
 
 def find_named_target(target: str) -> str:

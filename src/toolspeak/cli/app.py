@@ -39,7 +39,16 @@ from toolspeak.values.package import __version__
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help has its options under headings."""
+    """A command whose help names its arguments plainly, and has its options under headings."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the name of the command: typer would write `{TARGET}` and `[[ID]...]...`."""
+        pieces = ["[OPTIONS]"]
+        for each in self.get_params(ctx):
+            if each.param_type_name == "argument":
+                pieces.append(f"{each.metavar}" if each.required else f"[{each.metavar}]")
+                pieces[-1] += "..." * (each.nargs == -1)
+        return pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options."""
@@ -47,6 +56,7 @@ class GroupedCommand(TyperCommand):
         for each in self.get_params(ctx):
             if (row := each.get_help_record(ctx)) is not None:
                 is_argument = each.param_type_name == "argument"
+                row = (f"{each.metavar}", row[1]) if is_argument else row
                 (arguments if is_argument else options).append((getattr(each, "rich_help_panel", None), row))
         _write_sections(formatter, arguments, "Arguments")
         _write_sections(formatter, options, "Other options" if any(title for title, _ in options) else "Options")
@@ -106,7 +116,7 @@ def run() -> int:
         format_message = getattr(error, "format_message", None)
         if format_message is None:
             raise
-        return _fail(format_message())
+        return _fail(format_message().replace("Value error, ", ""))  # which pydantic puts before the words of typer
 
 
 def select_commands(words: Sequence[str]) -> typer.Typer:
@@ -183,6 +193,8 @@ COMMANDS = {
 for heading, commands in COMMANDS.items():
     for name, command in commands.items():
         if isinstance(command, typer.Typer):
+            for each in command.registered_commands:
+                each.cls = GroupedCommand
             app.add_typer(command, name=name, cls=GroupedCommands, rich_help_panel=heading)
         else:
             app.command(name, cls=GroupedCommand, rich_help_panel=heading)(command)

@@ -231,7 +231,7 @@ COMMANDS: dict[str, SlashCommand] = {
     "model": SlashCommand("[NAME]", "show the model, or use another", _model),
     "dialect": SlashCommand("[NAME]", "show the dialect in which the model calls tools, or use another", _dialect),
     "system": SlashCommand("[TEXT]", "show the system prompt, or set it", _system),
-    "attach": SlashCommand("[FILE]", "send a file with the next message, or list those that are sent", _attach),
+    "attach": SlashCommand("[FILE]", "send a file with the next message, or list the attached files", _attach),
     "clear": SlashCommand("", "forget the conversation and start anew", _clear),
     "save": SlashCommand("FILE", "save the conversation in a file", _save),
     "load": SlashCommand("FILE", "continue the conversation of a file", _load),

@@ -50,7 +50,7 @@ def log_show_command(
     conversation: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", help="The conversation; the last one if left out.", autocompletion=complete_conversation
+            metavar="ID", help="The conversation; the last one if left out.", autocompletion=complete_conversation
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one per line.")] = False,
@@ -63,7 +63,7 @@ def log_show_command(
 
 @log_app.command("search")
 def log_search_command(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words that must all occur.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words that must all occur.")],
     count: CountOption = 20,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,7 +83,7 @@ def log_search_command(
 def log_delete_command(
     conversations: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="The conversations.", autocompletion=complete_conversation),
+        typer.Argument(metavar="ID", help="The conversations.", autocompletion=complete_conversation),
     ] = None,
     before: Annotated[
         str | None,
@@ -131,7 +131,7 @@ def templates_command(context: typer.Context) -> None:
 
 @templates_app.command("show")
 def templates_show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_template)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The template.", autocompletion=complete_template)],
 ) -> None:
     """Show a template."""
     from toolspeak.cli.prompt import find_file, load_template

@@ -163,7 +163,7 @@ runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Start,
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of the run, or its beginning.")]
 
 OptionalRunArgument = Annotated[
-    str | None, typer.Argument(metavar="[RUN]", help="The id of the run, or its beginning; the last run if left out.")
+    str | None, typer.Argument(metavar="RUN", help="The id of the run, or its beginning; the last run if left out.")
 ]
 
 
@@ -282,9 +282,7 @@ def runs_schedule_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the schedule.")],
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")],
     store: StoreOption,
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - for standard input.")] = (
-        None
-    ),
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="The prompt; - for standard input.")] = None,
     cron: Annotated[
         str, typer.Option("--cron", metavar="TEXT", help="When: minute, hour, day, month, weekday: '30 9 * * mon-fri'.")
     ] = "",
@@ -378,7 +376,7 @@ def runs_approve_command(
     run: RunArgument,
     store: StoreOption,
     call: Annotated[
-        str | None, typer.Argument(metavar="[CALL]", help="The id of the call; not needed if only one waits.")
+        str | None, typer.Argument(metavar="CALL", help="The id of the call; not needed if only one waits.")
     ] = None,
     no: Annotated[bool, typer.Option("--no", help="Refuse the call.")] = False,
     remember: Annotated[
@@ -407,7 +405,7 @@ def runs_approve_command(
 def runs_signal_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name that calls wait for, such as payment-42.")],
     store: StoreOption,
-    value: Annotated[str, typer.Argument(metavar="[JSON]", help="The value of the signal; null if left out.")] = "null",
+    value: Annotated[str, typer.Argument(metavar="JSON", help="The value of the signal; null if left out.")] = "null",
 ) -> None:
     """Send a signal to the calls that wait for it, and to those that wait for it later. The first one counts."""
     from toolspeak.cli.runs import send_signal
@@ -441,9 +439,9 @@ def runs_retry_command(
 def runs_fork_command(
     run: RunArgument,
     store: StoreOption,
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The next prompt; - for standard input.")] = (
-        None
-    ),
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="PROMPT", help="The next prompt; - for standard input.")
+    ] = None,
     turns: Annotated[
         int | None,
         typer.Option("--turns", metavar="N", min=0, help="Keep N turns; all complete ones if left out."),

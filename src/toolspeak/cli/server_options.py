@@ -217,7 +217,7 @@ class StartOptions:
 
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")]
     store: StoreOption
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - for standard input.")] = None
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="The prompt; - for standard input.")] = None
     key: Annotated[
         str,
         typer.Option("--key", metavar="KEY", help="A second start with this key returns the same run."),
@@ -250,7 +250,7 @@ class PageOptions:
 
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE_OR_FOLDER]", help="A file of toolspeak run --record, or a folder of such files."),
+        typer.Argument(metavar="FILE_OR_FOLDER", help="A file of toolspeak run --record, or a folder of such files."),
     ] = None
     store: Annotated[
         str | None,

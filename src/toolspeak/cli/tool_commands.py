@@ -12,7 +12,7 @@ from toolspeak.values.errors import UsageError
 def trust_command(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[PATH]", help="The project's folder or settings file; this folder if left out."),
+        typer.Argument(metavar="PATH", help="The project's folder or settings file; this folder if left out."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Trust the settings without asking.")] = False,
     list_projects: Annotated[

@@ -54,6 +54,7 @@ from toolspeak.telemetry import TraceSpan, build_spans, names
 from toolspeak.telemetry.exchange_spans import build_exchange_spans, is_exchange
 from toolspeak.telemetry.exporter import SpanSender
 from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
+from toolspeak.tools.results import watch_generator
 from toolspeak.values.errors import InvalidArguments, UsageError
 from toolspeak.values.messages import user
 from toolspeak.values.outcome import is_tool_bug
@@ -273,7 +274,8 @@ def parse_arguments(pairs: list[str], json_text: str | None) -> dict[str, Any]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"arguments are written key=value, and {pair!r} is not")
+            cure = "; a JSON object is the value of --json" if pair.lstrip().startswith("{") else ""
+            raise UsageError(f"arguments are written key=value, and {pair!r} is not{cure}")
         given.setdefault(key, []).append(value)
     named = {key: values[0] if len(values) == 1 else values for key, values in given.items()}
     return cast("dict[str, Any]", arguments) | named
@@ -291,11 +293,15 @@ def call_tool(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, st
             result = asyncio.run(_await(result))
         elif inspect.isasyncgen(result):
             result = asyncio.run(_collect(result))
+        raised: list[Exception] = []
+        text = output_text(output_value(watch_generator(result, raised)))
+        if raised:
+            raise raised[0]
     except (Exception, SystemExit) as error:
         if is_tool_bug(error):
             print_error(format_tool_bug(tool.name, error))
         return False, f"{type(error).__name__}: {error}"
-    return True, output_text(output_value(result))
+    return True, text
 
 
 async def _await(result: Awaitable[Any]) -> Any:

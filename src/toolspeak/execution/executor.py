@@ -32,7 +32,7 @@ from toolspeak.execution.user_functions import reconcile_call
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.context import ApproveCallback, CallSuspended, ProgressCallback, WaitCallback
-from toolspeak.tools.results import PLAIN_TYPES
+from toolspeak.tools.results import PLAIN_TYPES, watch_generator
 from toolspeak.tools.schema_function import find_spec
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.values.errors import InvalidArguments, ReplayMiss, ToolError
@@ -411,7 +411,13 @@ class RunningCall:
         start = monotonic()
         try:
             value = function()
-            return PendingValue(value) if is_pending(value) else make_result(self._call.id, value)
+            if is_pending(value):
+                return PendingValue(value)
+            raised: list[Exception] = []
+            result = make_result(self._call.id, watch_generator(value, raised))
+            if raised:
+                raise raised[0]
+            return result
         finally:
             if self._tool is not None:
                 self._tool.is_quick = monotonic() - start < QUICK_SECONDS

@@ -46,7 +46,6 @@ from toolspeak.loop.words import truncate
 from toolspeak.tools import Context, Skipped, Tool, Toolbox, output_text
 from toolspeak.tools.context import ApproveCallback
 from toolspeak.tools.toolbox import explain_unknown_tool
-from toolspeak.tools.types import read_return_schema
 from toolspeak.values.errors import UsageError
 from toolspeak.values.escaping import reveal
 from toolspeak.values.events import Doubt
@@ -54,7 +53,7 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.log import LOG
 from toolspeak.values.messages import Media, ToolCall, ToolResult
 from toolspeak.values.package import __version__
-from toolspeak.values.spec import Schema, ToolSpec, map_subschemas, resolve_reference
+from toolspeak.values.spec import Schema, ToolSpec, resolve_reference
 from toolspeak.values.validation import find_problems
 
 RESULT_KEY = "result"  # the key under which an output that is no object is wrapped
@@ -104,8 +103,8 @@ def define_tool(tool: Tool[..., Any]) -> ServedTool:
 def build_output_schema(spec: ToolSpec) -> Schema | None:
     """Return the schema of the output, not wrapped; None if the output is not typed.
 
-    It is not where nothing is known of it or where the text says it all (a `str`, None), where it may be media, which
-    MCP sends beside it, and where the text may be cut (`max_output`).
+    It is not where nothing is known of it, as of media, which MCP sends beside it, where the text says it all (a `str`,
+    None), and where the text may be cut (`max_output`).
     """
     schema = spec.returns
     if schema is None or spec.max_output is not None or not _is_utf8(schema):
@@ -113,7 +112,7 @@ def build_output_schema(spec: ToolSpec) -> Schema | None:
     schema = resolve_reference(schema, schema)
     if not schema.keys() - {"description", "$defs"} or schema.get("type") in ("string", "null"):
         return None
-    return None if _holds_media(schema) else schema
+    return schema
 
 
 def _wrap_schema(schema: Schema) -> dict[str, Any]:
@@ -132,22 +131,6 @@ def _build_hints(spec: ToolSpec) -> types.ToolAnnotations:
         case "once":
             asks = True if spec.approve else None
             return types.ToolAnnotations(read_only_hint=False, destructive_hint=asks, open_world_hint=is_open)
-
-
-def _holds_media(schema: Schema) -> bool:
-    """Whether a schema, or one inside of it, is that of `Media`."""
-    media = cast("Schema", read_return_schema(Media))
-    keys = cast("Mapping[str, Any]", media["properties"]).keys()
-    found: list[bool] = []
-
-    def look(sub: Schema) -> Schema:
-        found.append(_holds_media(sub))
-        return sub
-
-    if cast("Mapping[str, Any]", schema.get("properties", {})).keys() == keys:
-        return True
-    map_subschemas(schema, look)
-    return any(found)
 
 
 def _is_utf8(value: Any) -> bool:

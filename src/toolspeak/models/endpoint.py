@@ -100,8 +100,9 @@ class Endpoint:
 
     @property
     def label(self) -> str:
-        """Its name and address, with which error messages begin."""
-        return f"{self.name} at {hide_secrets(self.base_url)}"
+        """Its name, unless that is only the host, and its address; error messages begin with them."""
+        address = hide_secrets(self.base_url)
+        return address if f"//{self.name}/" in f"{address}/" else f"{self.name} at {address}"
 
     @property
     def lacks_key(self) -> bool:

@@ -13,7 +13,7 @@ from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, ch
 from toolspeak.values.address import hide_secrets
 from toolspeak.values.errors import UsageError
 from toolspeak.values.validation import nearest
-from toolspeak.wire.api import ApiName
+from toolspeak.wire.api import CLIENT_WIRES, ApiName
 
 NAME_FORMS = (
     "openai:NAME, openai-responses:NAME, anthropic:NAME, gemini:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, "
@@ -72,6 +72,8 @@ def resolve_model(
         cure = f"did you mean {FAMILY_ENDPOINTS[family]}:{name}?"
     elif not colon and (similar := nearest(name, (*known, "local"), likeness=0.7)):
         cure = f"did you mean {similar}{'' if similar == 'local' else ':NAME'}?"
+    elif "/v1" in name or model.partition("/")[0].isdigit():
+        cure = "an address begins with http:// or https://, as in http://HOST:PORT/v1#MODEL"
     elif not colon:
         cure = f"write {NAME_FORMS}"
     elif similar := nearest(where, known, likeness=0.7):
@@ -120,6 +122,10 @@ def connect(
         _check_headers(headers)
     if cost is not None and not callable(cast("object", cost)):
         raise UsageError(f"cost must be a function that takes a Usage, not {type(cost).__name__}")
+    if retry is not None and not isinstance(cast("object", retry), RetryPolicy):
+        raise UsageError(f"retry is RetryPolicy(attempts=…, read_timeout=…, …), not {retry!r}")
+    if api is not None and api not in CLIENT_WIRES:
+        raise UsageError(f"api is one of {', '.join(CLIENT_WIRES)}, not {api!r}")
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):

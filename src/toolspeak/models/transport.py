@@ -219,11 +219,15 @@ def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFa
             problem, can_retry = f"took the request and sent nothing for {policy.read_timeout:g} s", False
         case ValueError():
             problem, can_retry = f"cannot be asked: {error}", False
-        case NotHttp():
-            problem = f"broke the connection (not HTTP: {error})"
         case _:
-            problem = f"broke the connection ({error})"
+            problem = f"broke the connection ({describe_break(error)})"
     return RequestFailed(error_class(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
+
+
+def describe_break(error: BaseException) -> str:
+    """Return in words how a connection broke."""
+    reason = str(error) or type(error).__name__
+    return f"not HTTP: {reason}" if isinstance(error, NotHttp) else reason
 
 
 @cache
@@ -258,11 +262,15 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
     if status in (401, 403) and endpoint.key_variable:
         hint += f"; is {endpoint.key_variable} right?" if endpoint.key else f"; {endpoint.key_variable} is not set"
     is_overflow = status in OVERFLOW_STATUSES and is_context_overflow(body)
+    if is_overflow:
+        hint = ""  # its error says what to do
     if moved := response.headers.get("location"):
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
-    text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     wait = _read_retry_after(response)
     wait = read_retry_delay(body) if wait is None else wait
+    if not hint and wait is not None and endpoint.retry.max_wait < wait < math.inf:  # it is not waited for
+        hint = f"it asks for a wait of {wait:,.0f} s"
+    text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     if is_overflow:
         error_class: type[ModelError] = ContextExceeded
     elif status in (429, 529):
@@ -372,7 +380,7 @@ class AnswerStream:
         elif broken is None:
             problem = "ended the connection"
         else:
-            problem = f"broke the connection ({type(broken).__name__})"
+            problem = endpoint.redact(f"broke the connection ({describe_break(broken)})")
         place = "in the middle of" if reader.started else "before"
         interrupted = StreamInterrupted(f"{endpoint.label} {problem} {place} an answer")
         if reader.started or is_late:

@@ -82,8 +82,9 @@ def _search_sources(tools: Tools, listing: "Listing | None", approve: "ServerApp
     from toolspeak.mcp.user_servers import build_server_tools
     from toolspeak.tools.discovery import discover_listed
 
+    place = None
     if isinstance(tools, ModuleType | Path | str | ServerTools):
-        tools = [tools]
+        place, tools = tools, [tools]
     if callable(tools):
         raise UsageError("tools is a list of functions; write tools=[…] around the one function")
     if not isinstance(cast("object", tools), Iterable):
@@ -107,6 +108,23 @@ def _search_sources(tools: Tools, listing: "Listing | None", approve: "ServerApp
             found += boxes[-1]
         else:
             found.append(as_tool(each))
+    if place is not None and boxes:
+        require_tools(getattr(place, "__name__", place), boxes[0])
     if len(boxes) == 1 and not servers and len(found) == len(boxes[0]):
         return AgentTools(boxes[0])
     return AgentTools(Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers)
+
+
+MAX_SKIPPED_SHOWN = 5
+
+
+def require_tools(target: object, found: Toolbox) -> None:
+    """Raise `UsageError` if a place has no tools: it names the functions that were skipped, and why."""
+    if len(found):
+        return
+    if not found.skipped:
+        raise UsageError(f"{target} has no functions; a tool is a function with type hints and a docstring")
+    reasons = ", ".join(f"{each.name} ({each.reason})" for each in found.skipped[:MAX_SKIPPED_SHOWN])
+    left = len(found.skipped) - MAX_SKIPPED_SHOWN
+    more = f", and {left} more (toolspeak tools {target} --skipped lists all)" if left > 0 else ""
+    raise UsageError(f"{target} has no function that can be a tool. Skipped: {reasons}{more}")

@@ -25,7 +25,7 @@ from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inbox import Inbox
-from toolspeak.run.inputs import Choice, build_choice, check_deps, check_limits, check_provenance
+from toolspeak.run.inputs import Choice, check_deps, check_limits, check_provenance
 from toolspeak.run.model_lookup import Models
 from toolspeak.run.run import AgentRun, Run
 from toolspeak.run.streams import AsyncStream, Stream
@@ -137,6 +137,13 @@ class ChainOutcome:
     steps: tuple[StepResult, ...]
     stop_reason: StopReason = "answered"
     detail: str = ""
+
+    def __str__(self) -> str:
+        return (
+            self.text
+            if self.stop_reason == "answered"
+            else f"{self.text}\n[{self.stop_reason}: {self.detail}]".lstrip()
+        )
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
@@ -449,7 +456,7 @@ class Chain:
 
     def _plan_step(self, step: Step) -> PlannedStep:
         if isinstance(step, ToolStep):
-            build_choice(step.name, self._toolbox)  # refuses a tool that is not there
+            _ = self._toolbox[step.name]  # refuses a tool that is not there
         if not isinstance(step, LlmStep):
             return step, None
         agent = Agent(

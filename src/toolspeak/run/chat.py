@@ -53,6 +53,9 @@ class Chat(Runnable[T_co, Deps]):
         self._earlier: RunStarted | None = None
         self._is_busy = False
 
+    def __repr__(self) -> str:
+        return f"Chat({self.agent}, messages: {len(self.messages)})"
+
     def save(self, path: Path | None = None) -> str:
         """Return the conversation as a string, for a database; with a path, also write it to that file.
 
@@ -154,8 +157,8 @@ class Chat(Runnable[T_co, Deps]):
         """Keep the conversation for one run, which was built for these messages, until that run has ended or paused."""
         if self._is_busy:
             raise UsageError(
-                "another run of this conversation is going on, and one run goes on from the other; wait for its end or "
-                "close its stream, or ask in a conversation of its own: agent.chat(chat.messages)"
+                "another run of this conversation is in progress; wait for its end or close its stream, or start a "
+                "second conversation from the same messages: agent.chat(chat.messages)"
             )
         if self.messages is not messages:
             raise UsageError(

@@ -546,7 +546,7 @@ class Driver:
         """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""
         if self.state.run is None or self.state.ended is not None or self._unanswered.is_pausing or self._outage:
             return
-        self._handle(Interrupted(cause="cancelled", detail="whoever started the run did not wait for its end"))
+        self._handle(Interrupted(cause="cancelled", detail="the caller left before the run had ended"))
         while self.state.ended is None and (items := self._inbox.take_now()):
             for item in items:
                 self._handle(item)

@@ -342,7 +342,7 @@ def build_conversation(system_prompt: System | None, messages: Any, prompt: Any)
     messages = cast("Sequence[object]", messages)
     conversation: list[Message] = [message for message in messages if isinstance(message, Message)]
     if len(conversation) != len(messages):
-        raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")
+        raise UsageError("messages are those of an outcome, or made by toolspeak.user(…) and the like")
     if prompt is not None and not isinstance(prompt, str | Message):
         raise UsageError(f"a prompt must be a string or a message, not {type(prompt).__name__}")
     if isinstance(system_prompt, str) and not any(message.role == "system" for message in conversation):

@@ -71,10 +71,9 @@ class Output:
             self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
             self.tool = _OutputTool(kind, self._adapter)
         except Exception as error:
-            raise UsageError(
-                f"output={kind!r} cannot be an answer ({error}); give a pydantic model, a dataclass or another type "
-                "that pydantic validates"
-            ) from error
+            reason = str(error).partition("\n")[0]
+            cure = "give a pydantic model, a dataclass or another type that pydantic validates"
+            raise UsageError(f"output={kind!r} cannot be an answer ({reason}); {cure}") from error
         self.kind = kind
 
     def load(self, result: Any) -> Any:

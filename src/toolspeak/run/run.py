@@ -108,7 +108,7 @@ class Run(ABC, Generic[O]):
     def outcome(self) -> O:
         """The outcome; an error before the run has ended."""
         if self._result is None:
-            raise UsageError("the run has no outcome yet; it is there when all events have been taken")
+            raise UsageError("the run has no outcome yet; consume all of its events first")
         return self._result
 
     async def finish(self) -> O:

@@ -103,7 +103,8 @@ def calls(
 def gives(value: Any) -> ScriptedReply:
     """Create a reply that gives the typed answer of a run: `gives(42)` for `output=int`.
 
-    Pass a pydantic model or a dataclass as an object of its type, everything else as its value.
+    Pass a pydantic model or a dataclass as an object of its type, everything else as its value. If the output is a
+    union such as `City | None`, pass the model as a dict: `gives(city.model_dump())`.
     """
     arguments = to_jsonable_python(value, by_alias=True)
     return calls((NAME, arguments if list_fields(type(value)) is not None else {ANSWER: arguments}))
@@ -149,6 +150,8 @@ class ScriptedModel:
             on_tool_error: What an exception in a tool does, unless the agent says it: in a test it is a mistake that
                 should be seen, so it is raised; `"tell"` tells the model, as with other models.
         """
+        if isinstance(script, str):
+            raise UsageError(f"a script is a list of lines, so write ScriptedModel([{script!r}])")
         self._script = tuple(script)
         self._dialect = dialect
         self._chunk = chunk

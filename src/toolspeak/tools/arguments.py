@@ -10,7 +10,7 @@ needs none of them: each part of the value has one count for each schema.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, cast
 
 from toolspeak.tools.schema import ValueValidator
@@ -217,9 +217,11 @@ class Checker:
             yield f"{key}: missing; needs {describe(properties[key], self.schema)}"
         else:
             # The schema describes best what is allowed; pydantic explains what a schema cannot express (a validator).
-            found = find_problems(arguments[key], properties[key], self.schema, key)
-            first = next(found, None)
-            yield from _explain_fault(key, fault) if first is None else chain((first,), found)
+            explained: list[str] = []
+            for line in find_problems(arguments[key], properties[key], self.schema, key):
+                explained.append(line.partition(":")[0])
+                yield line
+            yield from _explain_fault(key, arguments[key], fault, explained)
 
 
 def refuse_odd_keys(tool: str, arguments: dict[Any, Any]) -> None:
@@ -244,18 +246,32 @@ def _run_validator(validator: ValueValidator, value: Any) -> Any:
             raise error from None
 
 
-def _explain_fault(key: str, fault: Exception | None) -> Iterator[str]:
-    if isinstance(fault, TooManyAttempts):
-        yield f"{key}: {TOO_MANY_COMBINATIONS}"
-        return
+def _explain_fault(key: str, value: Any, fault: Exception | None, explained: Sequence[str]) -> Iterator[str]:
+    """Write a line for each error of a validator, except in places that are already explained."""
     from pydantic_core import ValidationError
 
     if not isinstance(fault, ValidationError):
-        yield f"{key}: {type(fault).__name__}: {_join_lines(fault)}"
+        words = f"{type(fault).__name__}: {_join_lines(fault)}"
+        yield from (
+            () if explained else (f"{key}: {TOO_MANY_COMBINATIONS if type(fault) is TooManyAttempts else words}",)
+        )
         return
     for error in fault.errors(include_url=False, include_context=False):
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in error["loc"])
-        yield f"{key}{place}: got {format_value(error['input'])}; {_join_lines(error['msg'])}"
+        steps = (f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in error["loc"])
+        place = key + "".join(steps)
+        is_explained = any(f"{place}.".startswith((f"{each}.", f"{each}[")) for each in explained)
+        if not explained or not (is_explained or _leaves_value(value, error["loc"])):
+            yield f"{place}: got {format_value(error['input'])}; {_join_lines(error['msg'])}"
+
+
+def _leaves_value(value: Any, steps: Sequence[int | str]) -> bool:
+    """Whether a place of pydantic's is not in the value: inside a union, steps name the alternatives that it tried."""
+    try:
+        for step in steps:
+            value = value[step]
+    except (KeyError, IndexError, TypeError):
+        return True
+    return False
 
 
 def _join_lines(words: object) -> str:

@@ -7,6 +7,7 @@ TypedDict is a plain dict, so the copy is never seen.
 """
 
 import sys
+from dataclasses import fields
 from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, TypeGuard, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
@@ -16,9 +17,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema, to_jsonable_python
 
 from toolspeak.tools.schema import TypeInfo, UnusableType, ValueValidator, drop_enum_names, simplify_schema
-from toolspeak.values.spec import ENUM_NAMES, Schema
+from toolspeak.values.messages import Media
+from toolspeak.values.spec import ENUM_NAMES, Schema, map_subschemas
 
 PYDANTIC_TAKES_ALL = sys.version_info >= (3, 12)
+MEDIA_KEYS = {field.name for field in fields(Media)}
 
 
 def replace_typed_dicts(annotation: Any) -> Any:
@@ -94,8 +97,19 @@ def read_pydantic_return_schema(annotation: Any) -> Schema | None:
         schema, defs = simplify_schema(adapter.json_schema(mode="serialization", schema_generator=_SchemaGenerator))
     except Exception:  # any error of pydantic or of a user's class: a result is shown without a schema
         return None
+    if any(map(_holds_media, (schema, *defs.values()))):  # a model gets the image, not the object that holds it
+        return None
     schema = drop_enum_names(schema)
     return {**schema, "$defs": {name: drop_enum_names(sub) for name, sub in defs.items()}} if defs else schema
+
+
+def _holds_media(schema: Schema) -> bool:
+    """Whether a schema, or one inside of it, is that of `Media`."""
+    if schema.get("properties", {}).keys() == MEDIA_KEYS:
+        return True
+    found: list[bool] = []
+    map_subschemas(schema, lambda sub: found.append(_holds_media(sub)))
+    return any(found)
 
 
 def _first_line(error: Exception) -> str:

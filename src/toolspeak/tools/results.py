@@ -12,7 +12,7 @@ import sys
 from collections import UserDict, UserList, deque
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import fields, is_dataclass
-from types import MappingProxyType, NoneType, SimpleNamespace
+from types import GeneratorType, MappingProxyType, NoneType, SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 from toolspeak.values.messages import Json
@@ -69,6 +69,19 @@ def output_value(result: Any) -> Json:
     except Exception:  # noqa: S110 (a cycle, bytes that are no text, a property that raises: each part on its own, then)
         pass
     return _SafeConverter().convert(result, depth=0, above=())
+
+
+def watch_generator(value: Any, raised: list[Exception]) -> Any:
+    """Return the value; if a generator function returned it, what its body raises is added to `raised`."""
+
+    def watch() -> Iterator[Any]:
+        try:
+            yield from value
+        except Exception as error:  # `output_value` makes a text of it, but this is how the call ended
+            raised.append(error)
+            raise
+
+    return watch() if isinstance(value, GeneratorType) else value
 
 
 def output_text(value: Json) -> str:

@@ -133,7 +133,7 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
     if inspect.isclass(bare):
         raise UsageError(f"{label} is a class; write a function that makes one and give that")
     if not TOOL_NAME.fullmatch(label):
-        cure = "give it one with tool(function, name=…)"
+        cure = "choose another" if name else "give it one with tool(function, name=…)"
         raise UsageError(f"{label!r} cannot be the name of a tool (ASCII letters, digits, _ . -, at most 64); {cure}")
     try:
         signature = inspect.signature(function)
@@ -240,14 +240,17 @@ def _find_deps_type(hint: Any) -> Any:
 
 def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Parameter:
     name = parameter.name
+    item = "str" if hint is NO_DEFAULT else inspect.formatannotation(hint)
+    wrapped = "; if this is the wrapper of a decorator, put @functools.wraps on it" if hint is NO_DEFAULT else ""
     if parameter.kind is parameter.VAR_POSITIONAL:
-        raise UsageError(f"{label}: *{name} has no schema; take one list instead, such as {name}: list[str]")
+        cure = f"take one list instead, such as {name}: list[{item}]{wrapped}"
+        raise UsageError(f"{label}: *{name} has no schema; {cure}")
     if parameter.kind is parameter.VAR_KEYWORD:
-        raise UsageError(
-            f"{label}: **{name} has no schema; name the parameters, or take one dict, such as {name}: dict[str, str]"
-        )
+        cure = f"name the parameters, or take one dict, such as {name}: dict[str, {item}]{wrapped}"
+        raise UsageError(f"{label}: **{name} has no schema; {cure}")
     if hint is NO_DEFAULT:
-        cure = "give the bound method (object.method)" if name in ("self", "cls") else f"write {name}: str, for example"
+        bind = f"give the bound method: object.{label}, or Tool(object.{label}, …) with options"
+        cure = bind if name in ("self", "cls") else f"write {name}: str, for example"
         raise UsageError(f"{label}: the parameter {name!r} has no type hint; {cure}")
     annotation, description, field, weight = _split_annotated(hint)
     default, make_default = parameter.default, None

@@ -81,7 +81,7 @@ class Exchange:
     headers: tuple[tuple[str, str], ...] = ()  # those of the response that have an effect
     head_seconds: float = 0.0
     chunks: tuple[tuple[float, bytes], ...] = ()  # of the response, each with the seconds to its arrival
-    ending: str = "end"  # of the body; or "closed" if whoever read it stopped, or the name of an error's class
+    ending: str = "end"  # of the body; or "closed" if whoever read it stopped, or how the connection broke
     timed_out: bool = False  # whether that error was a timeout
     failure: RecordedFailure | None = None  # why there is no response
 

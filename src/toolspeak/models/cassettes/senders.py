@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure, RecordedModel
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
@@ -23,7 +23,7 @@ from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, LocalServer
 from toolspeak.models.model import DialectChoice, Model, Request
 from toolspeak.models.sender import HttpResponse
-from toolspeak.models.transport import RequestFailed, send_request
+from toolspeak.models.transport import RequestFailed, describe_break, send_request
 from toolspeak.models.warm import WarmServer
 from toolspeak.values import errors
 from toolspeak.values.address import hide_secrets
@@ -88,7 +88,7 @@ class _RecordingResponse:
         try:
             chunk = await self._response.content.readany()
         except OSError as error:
-            self._ending, self._timed_out = type(error).__name__, isinstance(error, TimeoutError)
+            self._ending, self._timed_out = describe_break(error), isinstance(error, TimeoutError)
             raise
         if chunk:
             self._chunks.append((self._find_seconds(), chunk))
@@ -205,11 +205,11 @@ class RecordingEnded(ConnectionError):
 
 
 def _make_error(exchange: Exchange) -> OSError:
-    """Make the error with which a recorded response broke off: one of the recorded name, which error texts show."""
+    """Make the error with which a recorded response broke off, with the recorded words."""
     if exchange.ending == "closed":
         return RecordingEnded("the recorded response was closed here")
     base: type[OSError] = TimeoutError if exchange.timed_out else ConnectionError
-    return cast("OSError", type(exchange.ending, (base,), {})())
+    return base(exchange.ending)
 
 
 NO_SECRETS: frozenset[str] = frozenset()
