@@ -5,8 +5,8 @@
 The limits are today's figures, or goals that were reached: a change may lower them, and needs a reason to raise one.
 The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
 and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, and tools that its
-clients run; fields of foreign results; HTTP connections of our own; names of short ids. In training/, 18 worlds for
-conversations, and registers made from a line each.
+clients run; fields of foreign results; HTTP connections of our own; names of short ids; errors that
+say what to do. In training/, 18 worlds for conversations, and registers made from a line each.
 """
 
 import ast
@@ -20,7 +20,7 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
     "Python files in the package": 363,
-    "lines of Python in the package": 92_750,
+    "lines of Python in the package": 92_950,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
