@@ -27,8 +27,9 @@ def read_pins() -> dict[str, str]:
         pinned = (line.partition("==") for line in path.read_text().splitlines() if "==" in line)
         for name, _, version in pinned:
             pins.setdefault(name.lower(), version)
-    npm = json.loads((CLIENTS / "package.json").read_text())["dependencies"]
-    return pins | {f"npm:{name}": version for name, version in npm.items()}
+    npm = json.loads((CLIENTS / "package.json").read_text())
+    listed = npm["dependencies"] | npm["optionalDependencies"]
+    return pins | {f"npm:{name}": version for name, version in listed.items()}
 
 
 PACKAGES = {

@@ -69,7 +69,8 @@ def find_marks(package: str) -> list[pytest.MarkDecorator]:
     """Return the marks that skip the tests of a client that is not installed."""
     origin, _, name = package.partition(":")
     if origin == "npm":
-        return needs_node
+        is_missing = not (NODE_FOLDER / name).exists()
+        return [*needs_node, pytest.mark.skipif(is_missing, reason=f"{name} is not installed: {INSTALL}")]
     environment = find_environment(name)
     is_missing = environment is not None and not (environment / STAMP).exists()
     return [pytest.mark.skipif(is_missing, reason=f"it is not installed: {INSTALL}")]

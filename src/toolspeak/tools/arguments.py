@@ -251,10 +251,9 @@ def _explain_fault(key: str, value: Any, fault: Exception | None, explained: Seq
     from pydantic_core import ValidationError
 
     if not isinstance(fault, ValidationError):
-        words = f"{type(fault).__name__}: {_join_lines(fault)}"
-        yield from (
-            () if explained else (f"{key}: {TOO_MANY_COMBINATIONS if type(fault) is TooManyAttempts else words}",)
-        )
+        if not explained:
+            is_long = isinstance(fault, TooManyAttempts)
+            yield f"{key}: {TOO_MANY_COMBINATIONS if is_long else f'{type(fault).__name__}: {_join_lines(fault)}'}"
         return
     for error in fault.errors(include_url=False, include_context=False):
         steps = (f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in error["loc"])
