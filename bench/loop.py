@@ -98,13 +98,15 @@ def time_delta():
 class CallsWithoutTracer(RunningCalls):
     """Starts calls as they would be started if there were no tracers."""
 
-    def _start(self, calls, results, turn):
-        outside = CALLING_RUN.set(self._run)
+    def _start(self, calls, results, turn, in_doubt):
+        executor, outside = self._run.speaker.executor, CALLING_RUN.set(self._run)
         for call in calls:
-            running = self._run.speaker.executor.start(call, results, turn, self._finish)
+            executor.takes_context(call.name)  # as the calls with tracers do
+            running = executor.prepare(call, results, turn, self._finish, in_doubt=call.id in in_doubt)
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)
+        executor.start_quick_calls()
 
 
 async def get_weather(city: str) -> str:
