@@ -132,8 +132,8 @@ bench-provenance: setup ## play AgentDojo's tasks and attacks with a model that 
 
 # With files of yours it needs the source of toolspeak and no other package, otherwise pydantic too.
 adapter-data: OUT ?= training/out
-adapter-data: ## write what an adapter is trained on and measured with, to OUT; EPOCHS=4,5 takes some epochs, QUESTIONS=… MEASURE=… files of yours
-	PYTHONPATH=src:packages/toolspeak-trained/src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+adapter-data: ## write what an adapter is trained on and measured with, to OUT; EPOCHS=4,5 takes some epochs, SEED=8 draws anew, QUESTIONS=… MEASURE=… files of yours
+	PYTHONPATH=src:packages/toolspeak-trained/src $(or $(wildcard $(BIN)/python),$(PYTHON)) training pairs $(OUT) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(SEED),--seed $(SEED)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
 	@echo 'now, on a machine with a GPU: python training train MODEL.gguf $(OUT) --runs $(if $(QUESTIONS),your-tools,NAME)'
 	@echo 'then here: toolspeak eval --suite $(if $(MEASURE),$(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,field --answers $(OUT)/NAME.jsonl.gz)'
 

@@ -36,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
         each.add_argument("--half", choices=("tuned", "reported", "worlds"), default="reported")
     pairs.add_argument("--questions", type=Path, help="train on the questions of this file alone")
     pairs.add_argument("--epochs", help="only what is trained on in these epochs, with commas; writing all takes long")
+    pairs.add_argument("--seed", type=int, help="draw with another seed than that of settings.toml: other questions")
     pairs.add_argument("--measure", type=Path, help="with --questions: measure with the questions of this file")
     train.add_argument("--runs", required=True, help="trainings of settings.toml, with commas")
     ask.add_argument("prompts", type=Path)
@@ -78,7 +79,8 @@ def main() -> None:
                 if options.questions:
                     make_yours(options.folder, options.questions, options.measure)
                 else:
-                    make_all(options.folder, [int(each) for each in (options.epochs or "").split(",") if each])
+                    epochs = [int(each) for each in (options.epochs or "").split(",") if each]
+                    make_all(options.folder, epochs, options.seed)
             except UsageError as error:
                 parser.error(str(error))
         case "train":

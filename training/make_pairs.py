@@ -35,10 +35,11 @@ from composing.tables import write_lines
 from files import list_epochs, rank, read_settings, write_rows
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
-from slips import make_slips, write_answer
+from slips import make_slips, vary_dialect, write_answer
 from worlds.groups import make_world_groups
 
-from toolspeak.dialects import Shown, dialect
+from toolspeak.dialects import Shown
+from toolspeak.dialects.figures import FIGURES_LABEL
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite
 from toolspeak.lab.suites import load_suite
@@ -71,6 +72,9 @@ MAX_TOOLS = 16  # the number of tools up to which those of another set are added
 HASTY_REPLY = re.compile(r"[:,] .*\d.*\bagainst\b.*\d")
 """A reply that says who is more before it gives the numbers: a small model then guesses (`composing/answers.py`)."""
 
+STEPS = re.compile(r"[\d\s.,;'+=/-]+")
+"""A part of a reply that works something out."""
+
 BFCL_SAMPLE = 100  # the questions of each category of BFCL in the sample; the others are in a file of their own
 
 
@@ -85,6 +89,14 @@ def make_target(question: Question, dialect_name: str) -> str:
     else:
         answer = assistant(question.reply)
     return write_answer(question.tools, question.messages, answer, dialect_name)
+
+
+def drop_steps(reply: str, figures: str) -> str:
+    """Leave out the steps of a sum whose outcome was worked out, such as `8900 + 16145 = 25045.`"""
+    known = re.findall(r"-?\d+(?:\.\d+)?", figures)
+    sentences = reply.split(". ")
+    is_step = [STEPS.fullmatch(each) and each.split(" = ")[-1].replace(",", ".") in known for each in sentences]
+    return ". ".join(each for each, is_left in zip(sentences, is_step, strict=True) if not is_left)
 
 
 def choose_arguments(expected: ExpectedCall, question: Question) -> dict[str, Any]:
@@ -155,9 +167,17 @@ def make_groups(
                     for start in range(0, len(group), settings["group_size"]):
                         tools = shuffle_tools(group[0].tools, rng)
                         chosen = offer(group[start : start + settings["group_size"]], tools)
-                        trials = [Trial(suite=suite, question=each, dialect=name) for each in chosen]
-                        prompts = [(render_qwen(trial.render()), trial.question) for trial in trials]
+                        key = f"{epoch}/{chosen[0].id}"
+                        prompts = [(render_qwen(render(suite, each, name, key)), each) for each in chosen]
                         yield make_group(prompts, name, epoch, suite.name, questions[0].tools)
+
+
+def render(suite: Suite, question: Question, dialect_name: str, key: str) -> Shown:
+    """Render a question; what is worked out from its results is shown for some of the keys."""
+    shown_in = vary_dialect(dialect_name, key)
+    if shown_in.in_text:
+        return shown_in.render(question.tools, question.messages)
+    return Trial(suite=suite, question=question, dialect=dialect_name).render()
 
 
 def shuffle_tools(tools: Sequence[ToolSpec], rng: random.Random) -> list[ToolSpec]:
@@ -225,7 +245,9 @@ def make_group(
     for prompt, question in prompts:
         system, end, rest = prompt.partition(SYSTEM_END)
         systems.add(system + end)
-        examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
+        target = make_target(question, dialect_name)
+        target = drop_steps(target, rest.rpartition(f"{FIGURES_LABEL}:")[2]) if FIGURES_LABEL in rest else target
+        examples.append({"id": question.id, "rest": rest, "target": target})
     [system] = systems
     names = ",".join(sorted(spec.name for spec in tools))
     group = {"epoch": epoch, "source": source, "toolset_rank": rank(names)}
@@ -243,7 +265,7 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
 def make_slip_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield questions that follow a call that went wrong, each a group by itself."""
     for epoch, name, question in make_slips(suite, settings, rng):
-        prompt = render_qwen(dialect(name).render(question.tools, question.messages))
+        prompt = render_qwen(vary_dialect(name, f"{epoch}/{question.id}").render(question.tools, question.messages))
         yield make_group([(prompt, question)], name, epoch, "slips", question.tools)
 
 
@@ -286,11 +308,12 @@ def draw_measured(dialects: Sequence[str], seed: int) -> Iterator[tuple[str, Tri
             yield "bfcl" if trial.id in sample else "bfcl-rest", trial
 
 
-def make_all(folder: Path, epochs: Sequence[int] | None = None) -> None:
-    """Write all files, or only what is trained on in some epochs."""
+def make_all(folder: Path, epochs: Sequence[int] | None = None, seed: int | None = None) -> None:
+    """Write all files, or only what is trained on in some epochs; another seed than that of the settings draws anew."""
     settings = read_settings()
     settings["pairs"]["epochs"] = epochs
-    pairs, seed = settings["pairs"], settings["seed"]
+    pairs, measured_seed = settings["pairs"], settings["seed"]
+    seed = measured_seed if seed is None else seed
     copy_adapter(folder)
     field = add_plain(leave_hasty(load_suite("field-train")), random.Random(seed))
     habits = leave_hasty(load_habits(field))
@@ -306,7 +329,7 @@ def make_all(folder: Path, epochs: Sequence[int] | None = None) -> None:
     sources.append(make_world_groups(pairs, seed))
     plain = (each for each in field.questions if each.id.startswith(PLAIN_PREFIX))
     own_prompts = ({"id": each.id, "prompt": render_qwen(Shown(messages=each.messages))} for each in plain)
-    write_files(folder, chain.from_iterable(sources), own_prompts, draw_measured(pairs["dialects"], seed))
+    write_files(folder, chain.from_iterable(sources), own_prompts, draw_measured(pairs["dialects"], measured_seed))
 
 
 def make_yours(folder: Path, questions: Path, measure: Path) -> None:

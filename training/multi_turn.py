@@ -35,7 +35,7 @@ from files import read_rows, read_settings, write_rows
 from worlds.engine import Error, write_code
 from worlds.groups import draw_kept
 
-from toolspeak.dialects import dialect
+from toolspeak.dialects import Dialect, dialect
 from toolspeak.lab.bfcl import convert_function, find_package
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.trials import RecordedAnswer, take_answer
@@ -176,12 +176,13 @@ class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
     `prompt` is to be answered next; None when the conversation has ended. `steps` has the calls that were run, by
-    turn of the user and message of the model.
+    turn of the user and message of the model. `shown_in` is another form of the dialect, to render it in.
     """
 
-    def __init__(self, script: Any, dialect_name: str) -> None:
+    def __init__(self, script: Any, dialect_name: str, shown_in: Dialect | None = None) -> None:
         self.script = script
         self.dialect = dialect_name
+        self._shown_in = shown_in or dialect(dialect_name)
         self.prompt: str | None = None
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
@@ -234,7 +235,7 @@ class Conversation:
         while True:
             match decide(self._state):
                 case [AskModel() as ask]:
-                    shown = dialect(self.dialect).render(
+                    shown = self._shown_in.render(
                         self.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
                     )
                     self.prompt = render_qwen(shown)

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from files import list_epochs
+from files import list_epochs, rank
 
-from toolspeak.dialects import dialect
+from toolspeak.dialects import Dialect, dialect
+from toolspeak.dialects.text import TextDialect
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import Question, Suite
 from toolspeak.lab.trials import RecordedAnswer, RecordedCall, begin_conversation, take_answer, will_ask_model
@@ -48,6 +49,8 @@ Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
 """Lets a call of a question go wrong, in a dialect; returns None where that cannot be done."""
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"  # what the template writes after an answer in the history
+
+FIGURES_SHARE = 0.6
 
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""
@@ -173,6 +176,12 @@ def write_answer(tools: Sequence[ToolSpec], before: Sequence[Message], answer: M
     prompt = render_qwen(render(tools, before))
     prompt_after = render_qwen(render(tools, (*before, answer)))
     return prompt_after.removeprefix(prompt).removesuffix(ANSWER_END)
+
+
+def vary_dialect(name: str, key: str) -> Dialect:
+    """Return a dialect; for half of the keys it shows what was worked out from results, so that both are learned."""
+    found = dialect(name)
+    return replace(found, figures=rank(f"{name}/{key}") < FIGURES_SHARE) if isinstance(found, TextDialect) else found
 
 
 def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Question | None:

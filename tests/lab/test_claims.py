@@ -42,7 +42,10 @@ COUNT = Claims(things={"A-1": ["open"], "A-2": ["open"], "A-3": ["closed"]}, fre
 RANKED = Claims(things={"Oslo": [-3.5], "Paris": [11.0], "Dubai": [33.0]}, order=["Oslo", "Paris", "Dubai"])
 MEAN = Claims(things={"Mon": [12], "Tue": [7], "Wed": [30]}, free=[49, 16.333333, 3], says=[[16.333333]])
 
+ROUNDED = Claims(things={"V-3": [-19.5], "V-8": [-21.55]}, free=[-41.05, 2, -20.52], says=[[-20.52]])
+
 RIGHT: dict[str, tuple[Claims, str]] = {
+    "more decimals than a rounded mean": (ROUNDED, "-19.5 - 21.55 = -41.05; -41.05 / 2 = -20.525. Average: -20.525."),
     "each, then who": (OSLO, "Oslo: -3.5 °C, Paris: 11.0 °C, so it is colder in Oslo."),
     "who, then each": (OSLO, "Oslo is colder: -3.5 °C, against 11 °C in Paris."),
     "the number first": (OSLO, "It is colder in Oslo, with -3.5 °C in Oslo and 11.0 °C in Paris."),

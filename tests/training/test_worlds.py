@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))  # the
 engine: Any = import_module("worlds.engine")
 groups: Any = import_module("worlds.groups")
 multi_turn: Any = import_module("multi_turn")
+slips: Any = import_module("slips")
 
 SCRIPTS = list(chain(*groups.draw_scripts(900 if RUNS_ALL else 75, 5)))
 ALL_WORLDS = (*groups.WORLDS, *groups.REGISTERS, *groups.KEPT)
@@ -112,7 +113,7 @@ def test_examples_have_the_form_of_a_run(dialect: str):
                 targets += 1
         taught = [each for turn in script.turns for each in turn.messages if isinstance(each, str) or not each.is_slip]
         assert targets == len(taught), script.id
-        conversation = multi_turn.Conversation(script, dialect)
+        conversation = multi_turn.Conversation(script, dialect, slips.vary_dialect(dialect, script.id))
         for turn in script.turns:
             for message in turn.messages:
                 is_slip = isinstance(message, engine.Calls) and message.is_slip

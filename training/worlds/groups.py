@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from slips import write_answer
+from slips import vary_dialect, write_answer
 
 from toolspeak.values.messages import Call, Message, ToolCall, user
 from worlds import data, desk, house, kept, money, notes, people, shops, travel
@@ -81,7 +81,7 @@ def write_examples(script: Script, dialect_name: str) -> Iterator[tuple[str, dic
     """Lead a conversation with the right messages; yield an example for each set of tools that it has."""
     from multi_turn import Conversation
 
-    conversation = Conversation(script, dialect_name)
+    conversation = Conversation(script, dialect_name, vary_dialect(dialect_name, script.id))
     system, written, parts = "", "", list[dict[str, str]]()
     for turn in script.turns:
         has_slipped = any(isinstance(each, Calls) and each.is_slip for each in turn.messages)

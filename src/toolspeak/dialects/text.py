@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from toolspeak.dialects import json_notation, python_notation, typescript_notation
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
+from toolspeak.dialects.figures import FIGURES_LABEL, Figures
 from toolspeak.reading.forms import RESULTS_LABEL
 from toolspeak.reading.names import find_raw_parameters, has_raw_form
 from toolspeak.values.events import AUTO, ToolChoice
@@ -56,6 +57,8 @@ class TextDialect:
         format_calls: Writes the calls of one message.
         format_call: Writes one call on one line, before its result.
         constrain: Builds the constraint for a forced call.
+        in_text: Whether tools are shown in the text: always.
+        figures: Whether results are followed by what was worked out from them (`figures.py`).
     """
 
     name: str
@@ -64,6 +67,7 @@ class TextDialect:
     format_call: Callable[[ToolCall], str]
     constrain: ConstraintBuilder
     in_text: bool = True
+    figures: bool = False
 
     def render(
         self,
@@ -130,9 +134,12 @@ class _MessageRenderer:
         self._dialect = dialect
         self._raw = raw
         self._calls: dict[str, ToolCall] = {}  # all calls so far, by id
+        self._figures = Figures()
 
     def render(self, message: Message) -> Message:
         self._calls |= {call.id: call for call in message.calls}
+        if message.role == "user":
+            self._figures = Figures()
         if message.role == "assistant":
             if message.raw is not None and message.raw.dialect == self._dialect.name:
                 return _text_message("assistant", message.raw.text)
@@ -155,6 +162,12 @@ class _MessageRenderer:
                 texts.append(part.text)
             elif isinstance(part, Media):
                 parts.append(part)
+        if self._dialect.figures:
+            results = [part for part in message.parts if isinstance(part, Result)]
+            lines = self._figures.add(
+                [(self._calls[each.call_id], each) for each in results if each.call_id in self._calls]
+            )
+            texts += [f"{FIGURES_LABEL}:", *lines] if lines else []
         return Message(role="user", parts=(Text(text=f"{RESULTS_LABEL}:\n" + "\n".join(texts)), *parts))
 
     def _format_result(self, result: Result) -> str:

@@ -82,6 +82,9 @@ def main_name(names: str) -> str:
     return names.partition("|")[0]
 
 
+DERIVED_DECIMALS = 2
+"""Decimals of a derived value that does not come out even."""
+
 MAX_ANSWER_CHARS = 8_000
 """Longer answers are not judged: the expressions below take time that grows with the square of a text."""
 
@@ -508,7 +511,10 @@ def _read_values(found: re.Match[str]) -> Iterable[Value]:
 
 
 def _is_same(token: _Token, value: Value, *, is_derived: bool = False) -> bool:
-    """Whether a token means a value: a number may be rounded, a derived one to whole numbers and without its sign."""
+    """Whether a token means a value: a number may be rounded, a derived one to whole numbers and without its sign.
+
+    A derived value with two decimals was rounded itself, so that it may be said with more of them.
+    """
     if isinstance(value, str):
         clean = value[:10] if re.match(r"\d{4}-\d\d-\d\d", value) else value
         return any(
@@ -520,7 +526,10 @@ def _is_same(token: _Token, value: Value, *, is_derived: bool = False) -> bool:
             continue
         decimals = len(f"{each:.6f}".rstrip("0").partition(".")[2])
         is_rounded = decimals > 0 or (is_derived and abs(value) >= 20)
-        near = 0.5 * 10**-decimals + 1e-9 if is_rounded else 1e-9
+        is_precise = (
+            is_derived and decimals > DERIVED_DECIMALS and len(f"{value:g}".partition(".")[2]) == DERIVED_DECIMALS
+        )
+        near = 0.5 * 10 ** -(DERIVED_DECIMALS if is_precise else decimals) + 1e-9 if is_rounded else 1e-9
         if abs(each - value) <= near or (is_derived and abs(abs(each) - abs(value)) <= near):
             return True
     return False
