@@ -66,6 +66,18 @@ SHIPS = [
                 "tonnes by cargo: timber 411 (1), steel 9745 (2)",
             ],
         ),
+        "many records": (
+            [
+                (
+                    {},
+                    [
+                        {"car": name, "price": price, "barcode": 7}
+                        for name, price in zip("abcdef", [3, 9, 4, 9, 5, 6], strict=True)
+                    ],
+                )
+            ],
+            ["price: a (3) < … < b (9) = d (9); sum 36, mean 6"],
+        ),
         "units that differ": ([({"a": "x"}, {"w": 2, "unit": "kg"}), ({"a": "y"}, {"w": 900, "unit": "g"})], []),
         "texts of two forms": ([({"a": "x"}, "2 kg"), ({"a": "y"}, "900 g")], []),
         "calls that differ in two arguments": ([({"a": "x", "b": 1}, 2), ({"a": "y", "b": 2}, 3)], []),

@@ -25,7 +25,12 @@ FIGURES_LABEL = "Worked out"
 MAX_THINGS = 12
 """Things that are compared at most; of more, a line would be longer than it helps."""
 
-MAX_LINES = 6
+MAX_ORDERED = 5
+"""Things whose whole order is told; of more, the lowest and the highest are."""
+
+MAX_LINES, MAX_SUM_LINES = 6, 2
+"""Lines after the results of a message, and lines with sums for each kind of record."""
+
 MAX_NAMES = 2
 """Names that a record is given, where several of its fields tell it from the others."""
 
@@ -40,8 +45,10 @@ MAX_KINDS = 4
 Number: TypeAlias = int | Decimal
 Fields: TypeAlias = dict[str, Any]
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|(?:[01]\d|2[0-3]):[0-5]\d")
-_IDENTIFIER = re.compile(r"(?:.*_)?(?:id|nr|no|number|code|zip|phone|year|lat|lon|latitude|longitude)", re.IGNORECASE)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?|(?:[01]\d|2[0-3]):[0-5]\d")
+_IDENTIFIER = re.compile(
+    r"(?:.*_)?(?:id|ID|nr|no|number|zip|phone|year|lat|lon|latitude|longitude)|.*(?:code|Code|Id|Nr|No|Number)"
+)
 _UNIT = re.compile(r"(?:.*_)?(?:unit|units|currency)", re.IGNORECASE)
 _NUMBER_IN_TEXT = re.compile(r"(?<![\w.,-])-?\d+(?:\.\d+)?(?![\w,]|\.\d)")
 
@@ -112,11 +119,14 @@ def _compare_records(records: Sequence[Fields]) -> Iterator[str]:
     for key, values in columns.items():
         if len(set(map(str, values))) > 1:
             yield from _compare(key, names, values)
-    for kind, kinds in sorted(texts.items(), key=lambda item: len(set(item[1]))):
-        if 1 < len(set(kinds)) <= min(MAX_KINDS, len(kinds) - 1):
-            for key, values in columns.items():
-                if _are_numbers(values) and not _IDENTIFIER.fullmatch(key):
-                    yield _add_up(key, kind, kinds, values)
+    sums = [
+        _add_up(key, kind, kinds, values)
+        for kind, kinds in sorted(texts.items(), key=lambda item: len(set(item[1])))
+        for key, values in columns.items()
+        if 1 < len(set(kinds)) <= min(MAX_KINDS, len(kinds) - 1)
+        if _are_numbers(values) and not _IDENTIFIER.fullmatch(key)
+    ]
+    yield from sums[:MAX_SUM_LINES]
 
 
 def _compare_calls(found: Sequence[tuple[ToolCall, Any]]) -> Iterator[str]:
@@ -162,13 +172,22 @@ def _compare(key: str, names: Sequence[str], values: Sequence[Any]) -> Iterator[
     if _IDENTIFIER.fullmatch(key) or not (_are_numbers(values) or _are_moments(values)):
         return
     ordered = sorted(zip(values, names, strict=True), key=lambda pair: pair[0])
-    line = f"{key}: {ordered[0][1]} ({ordered[0][0]})"
-    for (before, _), (value, name) in pairwise(ordered):
-        line += f" {'=' if value == before else '<'} {name} ({value})"
+    if len(ordered) > MAX_ORDERED:
+        ends = [[pair for pair in ordered if pair[0] == end[0]] for end in (ordered[0], ordered[-1])]
+        line = f"{key}: {_chain(ends[0])} < … < {_chain(ends[1])}" if ordered[0][0] != ordered[-1][0] else ""
+    else:
+        line = f"{key}: {_chain(ordered)}"
     more = [f"difference {_subtract(ordered[1][0], ordered[0][0])}"] if len(names) == 2 else []
     if _are_numbers(values):
         more += [f"sum {sum(values)}", f"mean {_find_mean(values)}"]
-    yield f"{line}; {', '.join(more)}" if more else line
+    if line:
+        yield f"{line}; {', '.join(more)}" if more else line
+
+
+def _chain(ordered: Sequence[tuple[Any, str]]) -> str:
+    """Write things with their values in their order, such as `Oslo (-3.5) < Paris (11.0)`."""
+    signs = ["", *(" = " if one[0] == two[0] else " < " for one, two in pairwise(ordered))]
+    return "".join(f"{sign}{name} ({value})" for sign, (value, name) in zip(signs, ordered, strict=True))
 
 
 def _add_up(key: str, kind: str, kinds: Sequence[str], values: Sequence[Number]) -> str:
