@@ -8,7 +8,6 @@ eval --answers`.
 
 import argparse
 import asyncio
-import math
 import sys
 from pathlib import Path
 
@@ -46,7 +45,6 @@ def build_parser() -> argparse.ArgumentParser:
     play.add_argument("--dialects", default="python,typescript")
     play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
     play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
-    play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
     words.add_argument("teacher", type=Path, help="the folder with the package of the teacher (word_vectors.py)")
     words.add_argument("file", type=Path, help="where they are written: word_vectors.bin of packages/toolspeak-trained")
     words.add_argument("--hold-out", action="store_true", help="leave out one set of tools in six, and measure with it")

@@ -1,22 +1,17 @@
 """Writes what a model is trained on and measured with: `python training pairs FOLDER`.
 
-`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
-`composing` composes, those of `programs.jsonl`, those of `plain.txt`, which no tool serves, and those that follow a
-call that went wrong (`slips.py`), with the right answers as the dialects write them in the history of a conversation. A
-line is a group of questions that share a set of tools, shown in one order, in one dialect: `{"epoch", "dialect",
-"source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system` followed by `rest`.
-`toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies below a number.
+`FOLDER/pairs.jsonl.gz` has questions with the right answers as the dialects write them in the history of a
+conversation; `README.md` says where they come from. A line is a group of questions that share a set of tools, shown in
+one order, in one dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id", "rest",
+"target"}]}`. A prompt is `system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a
+share of the data is what lies below a number.
 
-`FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
-before it is trained, and is then trained on these answers of its own (`own_answers.py`).
-
-`FOLDER/prompts.jsonl.gz` has the prompts of the suites `field`, `answers` and, where the package `bfcl-eval` is
-installed, `bfcl`, as `toolspeak eval --prompts-out` writes them.
+`own_prompts.jsonl.gz` has prompts without tools, which the model answers before it is trained on these answers of its
+own (`own_answers.py`), `prompts.jsonl.gz` those to measure with, as `toolspeak eval --prompts-out` writes them, with
+`bfcl` where the package `bfcl-eval` is installed, and `built-in.gguf` is the adapter of the package.
 
 With `--questions FILE --measure FILE` the pairs are those of one file of questions and the prompts those of another,
 and nothing else: this is how a model learns the tools of one program.
-
-`FOLDER/built-in.gguf` is the adapter of the package, from which a training can go on.
 """
 
 import random

@@ -1,29 +1,23 @@
 """Conversations of several turns, with calls that are run: `python training play MODEL.gguf FOLDER`.
 
 The conversations are BFCL's (`multi_turn_base`). The package `bfcl-eval` has classes that stand in for file systems,
-cars, brokers and others, each with a state. Calls are run on their objects. After each turn of the user, its judge
-compares the state with the one that the right calls lead to, and looks for the results of the right calls among all
-results so far. Its classes need `mpmath`, and nothing of it needs its other dependencies. Half of the conversations may
-be tuned on; the other half is reported.
+cars, brokers and others, on whose objects calls are run. After each turn of the user, its judge compares the state with
+the one that the right calls lead to, and looks for the results of the right calls among all results so far. Half of the
+conversations may be tuned on; the other half is reported. With `--half worlds` they are those of the worlds that are
+not trained on (`worlds/kept.py`), which a `Script` of their own runs and judges.
 
-With `--half worlds` the conversations are those of the worlds that nothing is trained on (`worlds/kept.py`), which a
-`Script` of their own runs and judges.
-
-The model answers all conversations at the same time. Each is led by toolspeak's own loop: its
-dialects render the prompt, its readers read the calls, its rules say what a model is told about a call that failed and
-when a run ends. A turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation ends
-there and counts as wrong, as in BFCL.
+The model answers all conversations at the same time. Each is led by toolspeak's own loop: its dialects render the
+prompt, its readers read the calls, its rules say what a model is told about a call that failed and when a run ends. A
+turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation ends there and counts
+as wrong, as in BFCL.
 
 `FOLDER/multi-turn-NAME.jsonl.gz`, or `worlds-NAME.jsonl.gz`, then has a line for each conversation, for each run NAME
-of `settings.toml` that was asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training score
-FILES` judges them. The first command needs a GPU, and neither needs anything of toolspeak's dependencies.
+of `settings.toml` that was asked for, which `python training score FILES` judges.
 """
 
 import argparse
 import hashlib
 import json
-import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -205,7 +199,7 @@ class Conversation:
         self._go_on()
 
     def end(self, reason: StopReason) -> None:
-        """End the conversation: its last turn has ended, its prompt is too long, or the time is up."""
+        """End the conversation: its last turn has ended, or its prompt is too long."""
         self.ends.append(reason)
         self.prompt = None
 
@@ -274,17 +268,13 @@ Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
 """Answers prompts, and says of each answer whether it was cut; None for a prompt that is too long."""
 
 
-def play_all(
-    conversations: Iterable[Conversation], answer: Answer, is_late: Callable[[], bool] = lambda: False
-) -> Iterator[Conversation]:
-    """Play conversations to their end, or until it is late; yield each when it has ended."""
+def play_all(conversations: Iterable[Conversation], answer: Answer) -> Iterator[Conversation]:
+    """Play conversations to their end; yield each when it has ended."""
     asked = [(each, each.prompt) for each in conversations if each.prompt is not None]
     while asked:
-        reason: StopReason = "cancelled" if is_late() else "limit"
-        found = [None] * len(asked) if reason == "cancelled" else answer([prompt for _, prompt in asked])
-        for (each, _), answered in zip(asked, found, strict=True):
+        for (each, _), answered in zip(asked, answer([prompt for _, prompt in asked]), strict=True):
             if answered is None:
-                each.end(reason)
+                each.end("limit")
             else:
                 each.take(*answered)
         yield from (each for each, _ in asked if each.prompt is None)
@@ -302,7 +292,7 @@ def play_runs(options: argparse.Namespace) -> None:
 
     settings = read_settings()
     tokenizer, model = load_model(options.gguf)
-    bounds = {"width": options.width, "seconds": options.seconds, **settings["answers"]}
+    bounds = {"width": options.width, **settings["answers"]}
     for name in options.runs:
         chosen = settings["runs"][name]
         with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
@@ -318,15 +308,13 @@ def play_with(
     path: Path,
     *,
     width: int = MAX_WIDTH,
-    seconds: float = math.inf,
     **batches: int,
 ) -> None:
-    """Play conversations with a model as it is, and write them to a file; give up what has not ended in time."""
+    """Play conversations with a model as it is, and write them to a file."""
     from answer import answer_prompts
 
-    answer, ends = partial(answer_prompts, model, tokenizer, width=width, **batches), time.time() + seconds
-    ended = play_all(conversations, answer, lambda: time.time() > ends)
     part = path.with_suffix(".part")  # a file that was cut is not taken for all conversations
+    ended = play_all(conversations, partial(answer_prompts, model, tokenizer, width=width, **batches))
     write_rows(part, (each.to_row() for each in ended))
     part.replace(path)
 
@@ -337,30 +325,20 @@ def name_file(folder: Path, half: Half, run: str) -> Path:
 
 
 def print_scores(paths: Sequence[Path], half: Half) -> None:
-    """Print a table: the conversations and the turns that are right, in percent, for each file and dialect.
-
-    A conversation that was given up in one of the files, because the time was up, is counted in none of them.
-    """
+    """Print a table: the conversations and the turns that are right, in percent, for each file and dialect."""
     scripts = {script.id: script for script in load_scripts(half)}
-    files = {path: list(read_rows(path)) for path in paths}
-    unfinished = {row["id"].partition("/")[2] for rows in files.values() for row in rows if "cancelled" in row["ends"]}
-    print(f"left out, since the time was up: {len(unfinished)} of {len(scripts)} conversations\n")
     print("| run | dialect | conversations | right | turns | right | the first turn | ended at the limit |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for path, found in files.items():
+    for path in paths:
         by_dialect: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
-        for row in found:
+        for row in read_rows(path):
             name, _, script_id = row["id"].partition("/")
-            if script_id not in unfinished:
-                by_dialect.setdefault(name, []).append((scripts[script_id], row))
+            by_dialect.setdefault(name, []).append((scripts[script_id], row))
         for name, rows in by_dialect.items():
             marks = [script.judge(row["steps"]) for script, row in rows]
             limited = sum("limit" in row["ends"] for _, row in rows)
             turns, whole, first = list(chain(*marks)), list(map(all, marks)), [each[0] for each in marks]
-            cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
+            right, right_turns, right_first = (f"{100 * sum(each) / len(each):.1f}" for each in (whole, turns, first))
+            cells = [len(marks), right, len(turns), right_turns, right_first, limited]
             run = path.name.removeprefix("multi-turn-").removeprefix("worlds-").removesuffix(".jsonl.gz")
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
-
-
-def _format_share(marks: Sequence[bool]) -> str:
-    return f"{100 * sum(marks) / len(marks):.1f}"

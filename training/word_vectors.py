@@ -6,12 +6,9 @@ it gives for single words, brought to fewer dimensions. They are trained so that
 needs, by the measure of `MeaningIndex`, and far from others: the tools of other questions, those of the same set, and
 those that have the words of the question and are not needed.
 
-Two kinds of pairs are trained on:
-
-- questions and the tools that they need (`field-train`, `habits-*.jsonl`, the composed questions in four languages);
-  in a share of them, words are replaced by those of another language with the same meaning (`meanings.txt`), and in
-  another share by words that are near them for the teacher, so that words that no question has move with the others;
-- words with the same meaning (`meanings.txt`).
+Words with the same meaning (`meanings.txt`) are trained on, and questions with the tools that they need (`field-train`,
+`habits-*.jsonl`, the composed questions in four languages). In some of these, words are replaced by those of another
+language, or by words that are near them for the teacher, so that words that no question has move with the others.
 
 Nothing of `field` is read. `--hold-out` leaves out one set of tools in six, to choose settings by.
 """

@@ -73,13 +73,6 @@ def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
         assert not all(multi_turn.judge(each.script, each.steps))
 
 
-def test_conversations_that_are_given_up_are_marked():
-    conversations = multi_turn.make_conversations("tuned", ("python",), 3)
-    answer = answer_with(conversations, say_right_calls)
-    ended = list(multi_turn.play_all(conversations, answer, is_late=lambda: True))
-    assert [each.ends for each in ended] == [["cancelled"]] * 3
-
-
 def test_a_conversation_whose_prompt_is_too_long_ends_at_the_limit():
     conversations = multi_turn.make_conversations("tuned", ("python",), 3)
     ended = list(multi_turn.play_all(conversations, lambda prompts: [None] * len(prompts)))
