@@ -555,7 +555,7 @@ def test_an_approval_is_yes_no_or_a_reason(answer: Any):
     agent = Agent(ScriptedModel([calls(("pay", {"what": "Ann"})), says("Paid.")]), TOOLS)
     with pytest.raises(RunPaused) as paused:
         agent.run("Pay.")
-    with pytest.raises(UsageError, match=r"approvals: .* the answer is True, False, or a text that says why not"):
+    with pytest.raises(UsageError, match=r"approvals: .* the answer is True, False, a text that says why not"):
         agent.resume(paused.value.facts, approvals={paused.value.calls[0].id: answer})
     assert not MADE
 
