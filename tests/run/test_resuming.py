@@ -537,7 +537,7 @@ def test_a_new_limit_of_seconds_is_the_deadline():
     assert outcome.stop_reason == "limit"
     cut = facts[: [fact.kind for fact in facts].index("tool_started") + 1]
     outcome = FakeClock().run(agent.aresume(cut, limits=Limits(seconds=0.2)))
-    assert outcome.detail == "the run may take 0.2 seconds, and they are over"
+    assert outcome.detail == "the run may take 0.2 s, and the time is over"
 
 
 @pytest.mark.parametrize("limits", [3, Limits(turns=-1)])

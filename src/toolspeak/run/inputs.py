@@ -387,7 +387,7 @@ def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted |
     count = sum(message.role != "system" for message in messages)
     if compacted.dropped >= count:
         raise UsageError(
-            f"compacted drops {compacted.dropped} messages, and there are only {count}: it belongs to other messages"
+            f"compacted belongs to other messages: it drops {compacted.dropped} of them, and only {count} are given"
         )
     return compacted
 
