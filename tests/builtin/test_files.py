@@ -72,6 +72,8 @@ def test_reading_whole_and_by_lines(tools: Toolbox, root: Path):
     assert call(tools, "read_file", path=f"{root}/README.md") == "# Project\n"
     with pytest.raises(ToolError, match="has 5 lines; there is no line 6"):
         call(tools, "read_file", path="src/app.py", first_line=6)
+    with pytest.raises(ToolError, match="has 1 line; there is no line 2"):
+        call(tools, "read_file", path="README.md", first_line=2)
 
 
 def test_an_empty_file_is_said_to_be_empty(tools: Toolbox, root: Path):
@@ -163,6 +165,7 @@ def test_a_search_that_finds_too_much_is_cut(tools: Toolbox, root: Path):
 
 def test_writing_a_new_file_and_over_an_old_one(tools: Toolbox, root: Path):
     assert call(tools, "write_file", path="new/deep/file.txt", content="a\nb\n") == "wrote new/deep/file.txt: 2 lines"
+    assert call(tools, "write_file", path="one.txt", content="a\n") == "wrote one.txt: 1 line"
     assert (root / "new/deep/file.txt").read_text() == "a\nb\n"
     changed = call(tools, "write_file", path="new/deep/file.txt", content="a\nc\n")
     assert changed == "--- a/new/deep/file.txt\n+++ b/new/deep/file.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c"

@@ -59,7 +59,7 @@ def _time_is_over_when_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("_time_is_over_when_started")
 def test_time_ends_it_with_all_its_processes(tmp_path: Path):
-    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 seconds$") as caught:
+    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 s$") as caught:
         ShellTool(tmp_path, seconds=60)("sleep 300 & echo $!; touch started; sleep 300")
     assert has_ended(int(str(caught.value).partition("\n")[0]))
 
@@ -90,7 +90,7 @@ def test_a_process_in_a_session_of_its_own_is_ended_too(tmp_path: Path, command:
 @needs_keeper
 @pytest.mark.usefixtures("_time_is_over_when_started")
 def test_time_ends_a_process_in_a_session_of_its_own(tmp_path: Path):
-    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 seconds$") as caught:
+    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 60 s$") as caught:
         ShellTool(tmp_path, seconds=60)("setsid --fork sh -c 'echo $$; touch started; exec sleep 300'; sleep 300")
     assert has_ended(int(str(caught.value).partition("\n")[0]))
 

@@ -45,7 +45,7 @@ def test_mcp_login_and_logout(notes, tmp_path, config_env, toolspeak):
         assert screen.wait_for_exit() == 0
     code, text = toolspeak("call", f"mcp:{notes}", "greet", "name=Ada")
     assert (code, json.loads(text)) == (0, {"result": "hello Ada"})
-    assert "1 tools, logged in" in toolspeak("mcp", "list")[1]
+    assert "1 tool, logged in" in toolspeak("mcp", "list")[1]
     assert toolspeak("mcp", "logout", "127.0.0.1")[0] == 0
     assert not list_logins()
 

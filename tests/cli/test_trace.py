@@ -78,7 +78,7 @@ def test_spans_are_sent_with_the_times_of_the_record(tmp_path: Path, content: bo
     root = min(receiver.spans, key=lambda span: span.start_time_unix_nano)
     assert root.start_time_unix_nano == 1_700_000_000_250_000_000
     assert (root.end_time_unix_nano - root.start_time_unix_nano) % 1_000_000_000 == 0
-    assert done.stdout == f"9 spans of trace {root.trace_id.hex()} were sent to {receiver.url}/v1/traces\n"
+    assert done.stdout == f"sent 9 spans of trace {root.trace_id.hex()} to {receiver.url}/v1/traces\n"
     assert ("Secret?" in str(receiver.requests)) is content
 
 

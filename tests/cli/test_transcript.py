@@ -6,7 +6,7 @@ from io import StringIO
 import pyte
 import pytest
 
-from toolspeak.cli.format import SafeConsole
+from toolspeak.cli.format import SafeConsole, shorten
 from toolspeak.cli.log import replay
 from toolspeak.cli.record import CallTimer
 from toolspeak.cli.transcript import Transcript, create_console
@@ -165,4 +165,12 @@ def test_a_model_that_is_lost_is_seen_to_be_helped():
         "(the model repeated look and was told so)",
         "(the model repeated look and may not call it in the next message)",
         "(the model repeated look and is asked for an answer without calls)",
+    ]
+
+
+def test_what_is_left_out_is_counted():
+    assert [shorten("abcd", size) for size in (4, 3, 2)] == [
+        "abcd",
+        "abc… (1 more character)",
+        "ab… (2 more characters)",
     ]

@@ -563,7 +563,7 @@ class JournalContract:
     def test_a_full_lane_refuses_a_start_in_words(self, session: JournalSession) -> None:
         session.set_lanes({"gpt": Lane(waiting=1)})
         session.start(new_run("r1", lane="gpt"))
-        with pytest.raises(StartRefused, match=r"gpt.*is full: 1 runs wait"):
+        with pytest.raises(StartRefused, match=r"gpt.*is full \(runs that wait: 1\)"):
             session.start(new_run("r2", lane="gpt"))
         assert not session.start(new_run("r1", lane="gpt")).is_new
         session.claim("r1", 1, "w1")

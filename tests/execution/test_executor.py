@@ -175,7 +175,7 @@ HANGING = [hang, hang_later, hang_on]
 def test_a_timeout(function: Callable[..., Any]):
     clock = Clock()
     assert run_call(tool(function, timeout=0.1)).error == (
-        "it did not come back within 0.1 seconds and was given up; it may still take effect"
+        "it did not come back within 0.1 s and was given up; it may still take effect"
     )
     assert run_call(function, timeout=0.1).error
     assert run_call(tool(function, timeout=0.1), timeout=9).error
@@ -202,7 +202,7 @@ def test_each_call_has_its_own_timeout():
             executor.start(call, {}, 1, lambda result: ended.append(f"{result.call_id} {result.error}"))
         while len(ended) < len(timeouts) or executor.tasks:
             await asyncio.sleep(0.005)
-        return [each.removesuffix(" seconds and was given up; it may still take effect") for each in ended]
+        return [each.removesuffix(" s and was given up; it may still take effect") for each in ended]
 
     late = "it did not come back within"
     assert clock.run(main()) == [

@@ -36,7 +36,7 @@ CASES: list[tuple[dict[str, Any], Any, Any, str]] = [
     ({"uniqueItems": True}, [1, True], [{"a": 1}, {"a": 1.0}], "answer: has an item twice"),
     ({"items": {"type": "string"}}, ["a"], ["a", 1], "answer[1]: got 1; needs string"),
     ({"prefixItems": [{"type": "string"}], "items": False}, ["a"], ["a", 1], "answer[1]: not allowed"),
-    ({"contains": {"const": 1}}, [0, 1], [0], "answer: 0 items are 1; needs 1 to inf"),
+    ({"contains": {"const": 1}}, [0, 1], [0], "answer: items that are 1: 0; needs 1 to inf"),
     ({"required": ["a"]}, {"a": 1}, {}, "answer.a: missing; needs any value"),
     ({"minProperties": 1}, {"a": 1}, {}, "answer: has 0 keys; needs at least 1"),
     ({"additionalProperties": False}, {}, {"b": 1}, "answer.b: no such key; the keys are: none"),

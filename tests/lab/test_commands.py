@@ -98,7 +98,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path, capsys: pytest.Cap
     again = answering(QUICK)
     asked(again, path, dialects="python")
     assert len(again.requests) == 40
-    assert "20 answers are in" in capsys.readouterr().err
+    assert "already: 20" in capsys.readouterr().err
     asked(nobody := answering(QUICK), path, dialects="python")
     assert nobody.requests == []
     assert "mean\t100.0" in capsys.readouterr().out
@@ -126,7 +126,7 @@ def test_questions_are_asked_again_where_a_call_was_malformed(tmp_path: Path, ca
     assert (table["questions"], table["asked again"]) == (["60", "60"], ["3", "3"])
     assert table["prompt tokens"] == ["105", "105"]
     assert "parallel, asked again" not in table
-    assert "6 questions are asked again" in told.err
+    assert "questions asked again: 6" in told.err
     assert len(model.requests) == 126
     assert [row["id"] for row in rows(path)[120:]] == [
         f"quick/{category}/{name}/{each}#2" for name in ("json", "python") for each, category in SLIPS.items()
@@ -142,7 +142,7 @@ def test_only_the_answers_that_are_missing_are_asked_again_for(tmp_path: Path, c
     asked(second := slipping(QUICK, SLIPS), path, dialects="python", again=1)
     told = capsys.readouterr()
     assert len(second.requests) == 3
-    assert "60 answers are in" in told.err
+    assert "already: 60" in told.err
     assert "mean, asked again\t100.0" in told.out
     asked(nobody := slipping(QUICK, SLIPS), path, dialects="python", again=1)
     assert nobody.requests == []
@@ -152,7 +152,7 @@ def test_only_the_answers_that_are_missing_are_asked_again_for(tmp_path: Path, c
     evaluate(EvalOptions(answers=(path,)))
     without = capsys.readouterr()
     assert without.out == alone
-    assert "3 answers to questions asked again were left out; a higher --again counts them" in without.err
+    assert "answers to questions asked again, left out: 3; a higher --again counts them" in without.err
     evaluate(EvalOptions(answers=(path,), again=1))
     assert capsys.readouterr() == (told.out, "")
 
@@ -236,8 +236,8 @@ def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, cap
     path.write_text("\n".join(map(json.dumps, lines)))
     evaluate(EvalOptions(answers=(path,)))
     told = capsys.readouterr()
-    assert "1 answers were given to other prompts than today's" in told.err
-    assert "2 answers belong to no question that is scored" in told.err
+    assert "answers given to other prompts than today's: 1" in told.err
+    assert "answers to no question that is scored, left out: 2" in told.err
     assert "questions\t2" in told.out
     evaluate(EvalOptions(answers=(path,), categories=("none",)))
     assert "questions\t1" in capsys.readouterr().out
@@ -261,13 +261,13 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
     )
     prompts = tmp_path / "prompts.jsonl.gz"
     evaluate(EvalOptions(answers=(first,), again=1, prompts_out=prompts))
-    assert "1 prompts written" in capsys.readouterr().err
+    assert "1 prompt written" in capsys.readouterr().err
     [prompt] = (json.loads(line) for line in gzip.decompress(prompts.read_bytes()).splitlines())
     assert prompt["id"] == f"quick/{SEVERAL}#2"
     goes_on = f"{malform(last)}<|im_end|>\n<|im_start|>user\nResults of your calls:\n"
     assert goes_on in prompt["prompt"]
     evaluate(EvalOptions(answers=(first,), again=1))
-    assert "1 questions are asked again and lack an answer" in capsys.readouterr().err
+    assert "questions asked again that lack an answer: 1" in capsys.readouterr().err
     second = written(
         tmp_path / "second.jsonl",
         (f"{SEVERAL}#2", last),
@@ -297,12 +297,12 @@ def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pyte
     )
     evaluate(EvalOptions(answers=(path,), again=2))
     told = capsys.readouterr()
-    assert "3 answers belong to no question that is scored and were left out" in told.err
+    assert "answers to no question that is scored, left out: 3" in told.err
     assert "asked again\t0" in told.out
     stale = written(tmp_path / "stale.jsonl", (f"{SECOND}#2", "No."), shown="of old")
     evaluate(EvalOptions(answers=(path, stale), again=1))
     told = capsys.readouterr()
-    assert "1 answers were given to other prompts than today's" in told.err
+    assert "answers given to other prompts than today's: 1" in told.err
     assert "asked again\t1" in told.out
 
 

@@ -44,7 +44,7 @@ def test_what_they_come_to(arguments: dict[str, Any], expected: Any, calls: tupl
         (at(call="x"), "a call that was not made"),
         (at(call="bad"), "which failed: it broke"),
         (at("wind"), "has no 'wind'; it has: "),
-        (at("days", 5), "has 2 items, so there is none at 5"),
+        (at("days", 5), "has no item 5; the number of its items is 2"),
         (at("temp", "x"), "which has no 'x'"),
         (at("days", "x"), "which has no 'x'"),
         (at("name", "x"), "which has no 'x'"),

@@ -179,7 +179,7 @@ def test_a_server_that_does_not_answer_the_end_of_a_session_ends(connect, server
 @pytest.mark.slow
 def test_a_start_fails_in_time_though_the_server_does_not_answer_the_end_of_the_session(connect, server):
     server.answers["DELETE"] = server.answers["tools/list"] = SILENT
-    with pytest.raises(ServerFailed, match=r"it was not ready within 0\.5 seconds"):
+    with pytest.raises(ServerFailed, match=r"it was not ready within 0\.5 s"):
         connect(server.url, start_timeout=0.5).load()
 
 

@@ -42,7 +42,7 @@ def test_arguments_are_coerced_and_the_output_is_typed(era: str):
         ("add", {"first": "x"}, 'The arguments of add are not valid:\n- first: got "x"; needs integer'),
         ("fail", {"reason": "known"}, "the drawer is locked"),
         ("fail", {"reason": "bad luck"}, "ValueError: bad luck"),
-        ("hang", {}, "it did not come back within 0.05 seconds and was given up; it may still take effect"),
+        ("hang", {}, "it did not come back within 0.05 s and was given up; it may still take effect"),
     ],
 )
 def test_a_failure_is_told_in_words(era: str, name: str, arguments: dict[str, Any], said: str):
@@ -187,7 +187,7 @@ def test_a_decision_counts_only_for_the_call_that_was_asked_about_and_once():
     [
         ("a\u202etxt.exe\u200b", r'Run delete with {"path": "a\u202etxt.exe\u200b"}?'),
         ("größer", 'Run delete with {"path": "größer"}?'),
-        ("x" * 3_000, f'Run delete with {{"path": "{"x" * 1_990}… (1,012 more characters are not shown)?'),
+        ("x" * 3_000, f'Run delete with {{"path": "{"x" * 1_990}… (1,012 more characters not shown)?'),
         ("a\ufe01\U000e0101\u2800", 'Run delete with {"path": "a\\ufe01\\udb40\\udd01\\u2800"}?'),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_question_with_many_reasons_is_short():
     lines = format_question("mail", {"to": []}, doubts).split("\n")
     assert lines[0] == 'Run mail with {"to": []}?'
     assert lines[1] == r'- to[0] "x\u202e" is nothing that you, the program or its own data said'
-    assert lines[-1] == "- 990 more values are in doubt"
+    assert lines[-1] == "- more values in doubt: 990"
     assert len(lines) == 12
 
 

@@ -268,7 +268,7 @@ def test_a_server_that_was_killed_between_calls_is_started_again(connect, plain)
 @pytest.mark.slow
 def test_a_server_that_hangs_at_its_start_fails_in_time(connect, plain):
     started = time.monotonic()
-    with pytest.raises(ServerFailed, match=r"did not start: it was not ready within 0.3 seconds"):
+    with pytest.raises(ServerFailed, match=r"did not start: it was not ready within 0.3 s"):
         connect(plain("hanging"), start_timeout=0.3).load()
     assert time.monotonic() - started < 20
 
@@ -361,7 +361,7 @@ def give_up_early(tools, name):
 def test_a_call_that_is_given_up_is_cancelled_at_the_server(connect, plain, tmp_path):
     model = ScriptedModel([calls(("wait", {})), calls(("echo", {"text": "alive"})), says("done")])
     outcome = Agent(model, give_up_early(connect(plain(), call_timeout=0.3), "wait")).run("go")
-    assert "did not come back within 0.3 seconds" in outcome.calls[0].error
+    assert "did not come back within 0.3 s" in outcome.calls[0].error
     assert outcome.calls[1].output == "alive"
     assert (tmp_path / "state").read_text().startswith("cancelled")
 
@@ -370,7 +370,7 @@ def test_an_answer_after_the_timeout_is_dropped(connect, plain, tmp_path):
     made = [("late", {}), ("echo", {"text": "one"}), ("echo", {"text": "two"})]
     tools = give_up_early(connect(plain(), call_timeout=0.3), "late")
     outcome = Agent(ScriptedModel([*(calls(each) for each in made), says("done")]), tools).run("go")
-    assert "did not come back within 0.3 seconds" in outcome.calls[0].error
+    assert "did not come back within 0.3 s" in outcome.calls[0].error
     assert [call.output for call in outcome.calls[1:]] == ["one", "two"]
     assert (tmp_path / "state").read_text().startswith("cancelled")
 

@@ -223,4 +223,4 @@ def test_a_server_that_reads_nothing_is_ended():
 
     failure = asyncio.run(write())
     assert failure.is_over
-    assert failure.reason == "it did not read what it was sent for 0.1 seconds"
+    assert failure.reason == "it did not read what it was sent for 0.1 s"

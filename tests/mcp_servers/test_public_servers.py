@@ -134,7 +134,7 @@ def test_a_call_is_cancelled_and_the_server_lives(connect, everything):
 def test_a_call_is_given_up_in_time_and_the_server_lives(connect, everything):
     tools = connect(everything, call_timeout=1)
     late, echo = make_calls([tools], (LONG, {"duration": 120, "steps": 2}), ("echo", {"message": "alive"}))
-    assert "did not come back within 1 seconds" in late.error
+    assert "did not come back within 1 s" in late.error
     assert "alive" in echo.output
 
 

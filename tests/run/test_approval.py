@@ -44,7 +44,6 @@ ANSWERS: dict[str, tuple[Any, str | None]] = {
     "yes": (lambda call: True, None),
     "no": (lambda call: False, "not run: the user did not allow it"),
     "why not": (lambda call: "too dear", "not run: the user did not allow it: too dear"),
-    "nothing": (lambda call: None, "not run: the user did not allow it"),
     "a coroutine": (lambda call: later(True), None),
     "a coroutine that says why not": (lambda call: later("no!"), "not run: the user did not allow it: no!"),
 }
@@ -108,6 +107,16 @@ def test_a_call_that_was_refused_is_not_demanded_again():
     script = [calls(("pay", {"who": "Ann"})), says("Then not.")]
     outcome = play(Agent(ScriptedModel(script), [pay], tool_choice="pay", approve=lambda _: False))
     assert (outcome.text, outcome.stop_reason) == ("Then not.", "answered")
+
+
+@pytest.mark.parametrize("answer", [None, 1])
+def test_an_approver_that_returns_no_answer_is_named(answer: Any):
+    def ask(call: ToolCall) -> Any:
+        return answer
+
+    words = "^ask, the function of approve=, returned for pay: (None|1); the answer is True, False, a text that says"
+    with pytest.raises(UsageError, match=words):
+        Agent(ScriptedModel(SCRIPT), [pay, price], approve=ask).run("Go.")
 
 
 @pytest.mark.parametrize("face", FACES)

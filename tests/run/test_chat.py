@@ -339,7 +339,7 @@ def test_what_is_no_saved_conversation_is_refused_with_words(tmp_path: Path):
         (tmp_path / "none.jsonl", "cannot read the conversation .*none.jsonl: No such file"),
         (b"\xff", "not UTF-8"),
         ("".join(lines)[:-9], f"line {len(lines)}: not JSON"),
-        ("".join(lines[:4]), r"compacted drops \d+ messages, and there are only 2"),
+        ("".join(lines[:4]), r"it drops \d+ of them, and only 2 are given"),
         (newer, "line 1: saved in format 99 by a newer toolspeak"),
         (codec.dump_facts(chat.run("Go.").facts), r"line 1: this is a fact of a run \(run_started\)"),
     ):

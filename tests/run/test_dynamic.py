@@ -216,7 +216,7 @@ def test_the_time_of_a_system_function_counts(is_async: bool):
     outcome = play(agent)
     done.set()
     assert (outcome.stop_reason, model.requests) == ("limit", [])
-    assert outcome.detail == "the run may take 0.05 seconds, and they are over"
+    assert outcome.detail == "the run may take 0.05 s, and the time is over"
 
 
 def test_what_a_system_function_leaves_of_the_time_is_for_the_rest_of_the_run():

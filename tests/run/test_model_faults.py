@@ -288,6 +288,6 @@ def test_what_is_said_after_the_end_does_not_count(face: str):
 
 
 def test_a_script_that_is_too_short_is_told():
-    with pytest.raises(UsageError, match="the script has 1 lines") as raised:
+    with pytest.raises(UsageError, match="the script has 1 line,") as raised:
         Agent(ScriptedModel([calls(("note", {"text": "x"}))]), TOOLS).run("Go.")
     check(raised.value.outcome)

@@ -96,7 +96,7 @@ def test_a_call_that_was_given_up_reports_no_more():
     model = ScriptedModel([calls(("hang", {})), calls(("wait", {})), says("done")])
     told = list_told(clock.run(list_events()))
     assert told[0] == (1, None, "")
-    assert "did not come back within 10 seconds" in str(told[1])
+    assert "did not come back within 10 s" in str(told[1])
     assert "waited" in told[2:]
     assert (2, None, "") not in told
 

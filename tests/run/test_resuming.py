@@ -537,7 +537,7 @@ def test_a_new_limit_of_seconds_is_the_deadline():
     assert outcome.stop_reason == "limit"
     cut = facts[: [fact.kind for fact in facts].index("tool_started") + 1]
     outcome = FakeClock().run(agent.aresume(cut, limits=Limits(seconds=0.2)))
-    assert outcome.detail == "the run may take 0.2 seconds, and they are over"
+    assert outcome.detail == "the run may take 0.2 s, and the time is over"
 
 
 @pytest.mark.parametrize("limits", [3, Limits(turns=-1)])
@@ -555,7 +555,7 @@ def test_an_approval_is_yes_no_or_a_reason(answer: Any):
     agent = Agent(ScriptedModel([calls(("pay", {"what": "Ann"})), says("Paid.")]), TOOLS)
     with pytest.raises(RunPaused) as paused:
         agent.run("Pay.")
-    with pytest.raises(UsageError, match=r"approvals: .* the answer is True, False, or a text that says why not"):
+    with pytest.raises(UsageError, match=r"approvals: .* the answer is True, False, a text that says why not"):
         agent.resume(paused.value.facts, approvals={paused.value.calls[0].id: answer})
     assert not MADE
 

@@ -300,7 +300,7 @@ LIMITED: dict[str, tuple[Limits, Callable[[str], bool]]] = {
     "turns": (Limits(turns=2), lambda detail: "2 turns" in detail),
     "calls": (Limits(calls=3), lambda detail: "3 calls" in detail),
     "tokens": (Limits(tokens=25), lambda detail: "25 tokens" in detail),
-    "seconds": (Limits(seconds=0.15, turns=None), lambda detail: "0.15 seconds" in detail),
+    "seconds": (Limits(seconds=0.15, turns=None), lambda detail: "0.15 s," in detail),
 }
 
 

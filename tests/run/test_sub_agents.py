@@ -231,7 +231,7 @@ def test_the_deadline_of_the_outer_run_ends_the_inner_ones():
 
     outcome = play(nest(3, hang, script=[calls(("hang", {}))], limits=Limits(seconds=0.3)))
     assert outcome.stop_reason == "limit"
-    assert "seconds, and they are over" in outcome.detail
+    assert " s, and the time is over" in outcome.detail
 
 
 # Over HTTP
@@ -426,7 +426,7 @@ def fail_to_decide(call: ToolCall) -> bool:
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_usage_error_in_an_inner_run_ends_all_runs(face: str, depth: int):
-    with pytest.raises(UsageError, match="the script has 1 lines, and a further one was asked for") as caught:
+    with pytest.raises(UsageError, match="the script has 1 line, and a further one was asked for") as caught:
         play(nest(depth, script=[calls(("act", {"what": "it"}))]), face)
     outcome = caught.value.outcome
     assert outcome is not None

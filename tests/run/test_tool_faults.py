@@ -398,7 +398,7 @@ def test_a_tool_that_hangs_is_given_up_in_time(function: Callable[[], Any], face
     clock = Clock()
     outcome = run_with(tool(function, name="bad", timeout=0.15), face, quick_sibling)
     assert clock() < 15  # less than the 20 seconds for which it hangs
-    assert "within 0.15 seconds" in (outcome.calls[1].error or "")
+    assert "within 0.15 s " in (outcome.calls[1].error or "")
     finished = [fact.result.call_id for fact in outcome.facts if fact.kind == "tool_finished"]
     assert finished[-1] == outcome.calls[1].call.id  # the others did not wait for it
 
@@ -416,14 +416,14 @@ def test_a_deadline_ends_a_run_whose_tool_hangs(function: Callable[[], Any]):
     agent = Agent(model, [sibling, function], limits=Limits(seconds=10))
     outcome = check(clock.run(agent.arun("Go on.", record=record)), agent.toolbox)
     assert waited() < 15
-    assert (outcome.stop_reason, outcome.detail) == ("limit", "the run may take 10 seconds, and they are over")
+    assert (outcome.stop_reason, outcome.detail) == ("limit", "the run may take 10 s, and the time is over")
     assert outcome.calls[0].output == "fine"
     assert "cancelled before it was done" in (outcome.calls[1].error or "")
 
 
 def test_the_timeout_of_the_agent_holds_where_a_tool_says_nothing():
     outcome = run_with(hangs, tool_timeout=0.1)
-    assert "within 0.1 seconds" in (outcome.calls[1].error or "")
+    assert "within 0.1 s " in (outcome.calls[1].error or "")
 
 
 def test_a_sync_tool_that_takes_its_time_holds_up_nobody():

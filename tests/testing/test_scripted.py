@@ -201,7 +201,7 @@ def test_calls_that_are_no_pairs_are_explained(given: Any):
 
 @pytest.mark.parametrize("dialect", SPOKEN)
 def test_a_script_without_the_typed_answer_is_explained(dialect: str):
-    with pytest.raises(UsageError, match=r"the script has 1 lines, .*; a run with output=… ends with its typed answer"):
+    with pytest.raises(UsageError, match=r"the script has 1 line, .*; a run with output=… ends with its typed answer"):
         Agent(ScriptedModel(["yes"]), dialect=dialect).run("Is it?", output=bool)
 
 

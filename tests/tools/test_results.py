@@ -163,8 +163,8 @@ def test_a_string_stays_as_it_is(text: str):
         (math.inf, "Infinity"),
         ([1.0, -math.inf], [1.0, "-Infinity"]),
         (b"\xff\xfe\x00", "<3 bytes of binary data>"),
-        ({"image": b"\xff", "name": "a"}, {"image": "<1 bytes of binary data>", "name": "a"}),
-        (bytearray(b"\xff"), "<1 bytes of binary data>"),
+        ({"image": b"\xff", "name": "a"}, {"image": "<1 byte of binary data>", "name": "a"}),
+        (bytearray(b"\xff"), "<1 byte of binary data>"),
     ],
 )
 def test_everything_else_becomes_json_by_its_type(result: Any, value: Any):
@@ -288,7 +288,7 @@ def test_one_bad_piece_does_not_spoil_the_rest():
     assert value == {
         "good": "2024-01-02",
         "bad": "<Hostile, which cannot be shown>",
-        "list": [1.5, "<1 bytes of binary data>"],
+        "list": [1.5, "<1 byte of binary data>"],
     }
 
 

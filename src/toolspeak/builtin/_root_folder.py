@@ -75,7 +75,7 @@ class RootFolder:
             raise ToolError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which is too much to read")
         data = b"".join(pieces)
         if b"\0" in data:
-            raise ToolError(f"{path} is a binary file ({len(data)} bytes), not text")
+            raise ToolError(f"{path} is a binary file ({len(data)} byte{'s' * (len(data) != 1)}), not text")
         try:
             text = data.decode()
         except UnicodeDecodeError:

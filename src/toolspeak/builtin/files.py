@@ -62,7 +62,7 @@ class Files:
         first = max(1, first_line)
         last = len(lines) if last_line is None else min(last_line, len(lines))
         if lines and first > len(lines):
-            raise ToolError(f"{path} has {len(lines)} lines; there is no line {first}")
+            raise ToolError(f"{path} has {len(lines)} line{'s' * (len(lines) != 1)}; there is no line {first}")
         return _truncate(lines[first - 1 : last], first, len(lines))
 
     def list_files(self, folder: str = ".", recursive: bool = False, pattern: str = "*") -> str:
@@ -112,9 +112,9 @@ class Files:
         """
         before = self._files.read_if_exists(path)
         self._files.write(path, content, before)
-        return (
-            _describe_change(path, before, content) if before else f"wrote {path}: {len(_split_lines(content))} lines"
-        )
+        count = len(_split_lines(content))
+        written = f"wrote {path}: {count} line{'s' * (count != 1)}"
+        return _describe_change(path, before, content) if before else written
 
     def edit_file(self, path: str, old: Annotated[str, Free], new: Annotated[str, Free], every: bool = False) -> str:
         """Replace a text in a file by another, and show what changed.
@@ -190,7 +190,7 @@ def _truncate(lines: list[str], first: int, total: int) -> str:
         size += len(line)
         if size > MAX_SHOWN_CHARS:
             shown = "".join(lines[:count]) or line[:MAX_SHOWN_CHARS]
-            return f"{shown}\n… (cut; the file has {total} lines, go on with first_line={first + max(1, count)})"
+            return f"{shown}\n… (cut; lines in the file: {total}; go on with first_line={first + max(1, count)})"
     return "".join(lines) or "(empty)"
 
 

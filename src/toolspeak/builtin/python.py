@@ -89,7 +89,8 @@ def _description(mode: SandboxMode, limits: SandboxLimits, unsafe_local: bool) -
     )
     if unsafe_local and kind in ("full", "auto") and not detect_confinement().is_sufficient:
         description = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
-    allowed = f"A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
+    time = f"{limits.seconds:g} second{'s' * (limits.seconds != 1)}"
+    allowed = f"A call may take {time} and {limits.memory // 2**20} MB of memory."
     return f"{_PURPOSE} {description} {allowed}"
 
 

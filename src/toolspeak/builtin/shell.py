@@ -88,7 +88,8 @@ class ShellTool(Tool[[str], str]):
             run_shell,
             description=(
                 "Run a command line in the shell (sh), in the project's folder; the result is what it prints. It reads "
-                f"no input, and is ended after {seconds:g} seconds, with what it left running in the background."
+                f"no input, and is ended after {seconds:g} second{'s' * (seconds != 1)}, with what it left running "
+                "in the background."
             ),
             effect="once",
             approve=approve,
@@ -114,7 +115,7 @@ def _run(command: str, root: Path, seconds: float, output: int, env: Mapping[str
     printed = OutputBuffer(output)
 
     def stop_reason(pid: int) -> str | None:
-        return f"it took longer than {seconds:g} seconds" if time.monotonic() > deadline else None
+        return f"it took longer than {seconds:g} s" if time.monotonic() > deadline else None
 
     try:
         command_exit = run_supervised(

@@ -322,8 +322,8 @@ class ChatSession:
     def continue_conversation(self, continued: ContinuedConversation, options: ConversationOptions) -> None:
         """Go on with a conversation of the log, with another system prompt if one was given."""
         self.messages, self.compacted = continued.messages, continued.compacted
-        count = len(self.messages)
-        self.print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
+        count = _format_count(self.messages)
+        self.print(f"continues {continued.id[:8]} ({count}): {escape_line(continued.title)}", "dim")
         if continued.waiting and isinstance(started := continued.waiting[0], events.RunStarted):
             self.messages, self.compacted = started.messages[:-1], started.compacted  # those before its prompt
             self._guard(lambda: self._answer(None, continued.waiting, continued.find_allowed(options)))

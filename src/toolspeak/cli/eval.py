@@ -120,7 +120,7 @@ def evaluate(options: EvalOptions, *, find: Callable[[str | None], Model] = find
     template = find_template(options.template)
     if options.prompts_out is not None:
         count = write_prompts(options.prompts_out, _trials_to_write(options, log), template)
-        log.print(f"{count} prompts written to {options.prompts_out}")
+        log.print(f"{count} prompt{'s' * (count != 1)} written to {options.prompts_out}")
         return
     if options.answers:
         results, path, title = _score_files(options, log), options.results, options.suite
@@ -171,7 +171,7 @@ def _trials_to_write(options: EvalOptions, log: Console) -> list[Trial]:
 def _score_files(options: EvalOptions, log: Console) -> ScoredTrials:
     questions, answers = _match_answers(options, log)
     if missing := len(_unanswered_rounds(questions, answers)):
-        log.print(f"{missing} questions are asked again and lack an answer; --prompts-out writes their prompts")
+        log.print(f"questions asked again that lack an answer: {missing}; --prompts-out writes their prompts")
     return score(questions, answers)
 
 
@@ -207,15 +207,15 @@ def _report_mismatches(
     """Report answers that were given to other prompts, to rounds beyond `--again`, or to no question that is scored."""
     used = {trial.id: trial for rounds in questions for trial in rounds if trial.id in answers}
     if stale := sum(answers[each].prompt_hash not in ("", trial.prompt_hash()) for each, trial in used.items()):
-        log.print(f"{stale} answers were given to other prompts than today's")
+        log.print(f"answers given to other prompts than today's: {stale}")
     rest = answers.keys() - used.keys()
     if not rest:
         return
     later = rest & {trial.id for rounds in questions for trial in iterate_series(rounds[0], answers)}
     if later:
-        log.print(f"{len(later)} answers to questions asked again were left out; a higher --again counts them")
+        log.print(f"answers to questions asked again, left out: {len(later)}; a higher --again counts them")
     if passed := len(rest - later):
-        log.print(f"{passed} answers belong to no question that is scored and were left out")
+        log.print(f"answers to no question that is scored, left out: {passed}")
 
 
 def _default_results_path(suite_name: str, model: Model) -> Path:
@@ -232,12 +232,12 @@ def _ask_model(options: EvalOptions, model: Model, path: Path, log: Console) -> 
     runner = TrialRunner(model, concurrency=options.concurrency, max_tokens=options.max_tokens)
     for number in range(options.again + 1):
         if number and (due := find_follow_ups(due, answers)):
-            log.print(f"{len(due)} questions are asked again")
+            log.print(f"questions asked again: {len(due)}")
         missing = find_unanswered(due, kept.values())
         there = {trial.id for trial in due} - {trial.id for trial in missing}
         answers |= {each: kept[each] for each in there}
         if there:
-            log.print(f"{len(there)} answers are in {path} already")
+            log.print(f"answers that are in {path} already: {len(there)}")
         if missing:
             load_model(model, log)
             answers |= _ask_round(runner, missing, path, log)
@@ -298,7 +298,7 @@ def calibrate(
     endpoint, model_name = _calibration_key(model)
     questions = load_suite("quick")
     names = parse_dialects(dialects)
-    log.print(f"asking {model.name} in {', '.join(names)}, for {minutes:g} minutes at most")
+    log.print(f"asking {model.name} in {', '.join(names)}, for {minutes:g} minute{'s' * (minutes != 1)} at most")
     runner = TrialRunner(model, max_tokens=max_tokens)
     load_model(model, log)
     with show_progress(len(names) * len(questions.questions), log) as report:

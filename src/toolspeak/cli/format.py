@@ -68,7 +68,8 @@ def shorten(text: str, max_chars: int, max_lines: int | None = None) -> str:
     """Return the text, or its beginning and the number of characters left out."""
     start = text if max_lines is None else "\n".join(text.split("\n")[:max_lines])
     start = start[:max_chars]
-    return text if len(start) == len(text) else f"{start}… ({len(text) - len(start):,} more characters)"
+    left = len(text) - len(start)
+    return f"{start}… ({left:,} more character{'s' * (left != 1)})" if left else text
 
 
 def format_call_line(call: ToolCall) -> str:

@@ -327,7 +327,8 @@ class _TranscriptRunner:
 
     def run(self, prompt: str | Message | None, before: ConversationSoFar, record: Recorder) -> Outcome[None]:
         _check_prompt(prompt, self._agent)
-        continues = f" · continues {len(before.messages)} messages" if before.messages else ""
+        count = len(before.messages)
+        continues = f" · continues {count} message{'s' * (count != 1)}" if count else ""
         continues = " · goes on with what waits for an approval" if prompt is None else continues
         self._transcript.write_line(describe_agent(self._agent) + continues, "dim")
         loader = ModelLoader(self._agent.model)

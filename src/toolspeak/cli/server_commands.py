@@ -64,7 +64,8 @@ def list_command() -> None:
         notes += ", logged in" if (find_login(pin.identity) or {}).get("tokens") else ""
         state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
         name = pin.name if names.count(pin.name) == 1 else f"{pin.name} ({pin.identity[:ID_CHARS]})"
-        line = f"{name}  {pin.place}  {len(pin.tools.keys() - {INSTRUCTIONS})} tools{notes}{state}"
+        count = len(pin.tools.keys() - {INSTRUCTIONS})
+        line = f"{name}  {pin.place}  {count} tool{'s' * (count != 1)}{notes}{state}"
         write_output(f"{escape_line(line)}\n")
         for each in format_changes(pin.tools, pin.changed):
             write_output(f"    {escape_line(each)}\n")

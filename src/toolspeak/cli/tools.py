@@ -101,7 +101,7 @@ def send_spans(spans: Sequence[TraceSpan], url: str, environment: Mapping[str, s
     sender.send(spans)
     traces = list(dict.fromkeys(span.trace_id for span in spans))
     which = f"trace {traces[0]}" if len(traces) == 1 else f"{len(traces)} traces"
-    return f"{len(spans)} spans of {which} were sent to {sender.shown_url}\n"
+    return f"sent {len(spans)} span{'s' * (len(spans) != 1)} of {which} to {sender.shown_url}\n"
 
 
 def draw_spans(spans: Sequence[TraceSpan]) -> str:
@@ -360,7 +360,7 @@ def render_found(specs: Sequence[ToolSpec], query: str) -> RenderableType:
             Text(escape_line(f"warning: hardly a word tells {first} and {second} apart; describe what only one does"))
         )
     if len(twins) > MAX_TWINS_SHOWN:
-        lines.append(Text(f"warning: and {len(twins) - MAX_TWINS_SHOWN} more pairs of tools"))
+        lines.append(Text(f"warning: more pairs of tools like these: {len(twins) - MAX_TWINS_SHOWN}"))
     return Group(*lines)
 
 

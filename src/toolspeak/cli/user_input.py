@@ -273,7 +273,7 @@ class TerminalInput:
         for line in lines[:MAX_APPROVAL_LINES]:
             self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
         if hidden > 0:
-            self._console.print(Text(f"  … and {hidden:,} more lines, which are not shown", "bold red"))
+            self._console.print(Text(f"  … and {hidden:,} more line{'s' * (hidden != 1)}, not shown", "bold red"))
         for each in doubts:
             self._console.print(Text(f"  ! {each.summary}", "bold red"), overflow="fold", highlight=False)
         more = "[v]alues from now on, too" if doubts else "[a]lways"

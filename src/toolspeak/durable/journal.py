@@ -179,7 +179,7 @@ class JournalSession(Agenda):
         waiting = rows[0][0] if needs_room else None
         if waiting is not None and self._count("ts_runs WHERE status = 'queued' AND lane = ?", (name,)) >= waiting:
             raise StartRefused(
-                f"the lane {name!r} is full: {waiting} runs wait in it; try again later, add workers, or raise "
+                f"the lane {name!r} is full (runs that wait: {waiting}); try again later, add workers, or raise "
                 "Lane(waiting=…)"
             )
 

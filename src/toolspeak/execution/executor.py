@@ -491,8 +491,8 @@ class RunningCall:
     def expire(self, seconds: float) -> None:
         """End the call, since it did not come back in time."""
         place = self._executor.describe(self._call)
-        LOG.warning("tool %s did not come back within %g seconds (%s)", self._call.name, seconds, place)
-        self._give_up(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
+        LOG.warning("tool %s did not come back within %g s (%s)", self._call.name, seconds, place)
+        self._give_up(f"it did not come back within {seconds:g} s and was given up; it may still take effect")
 
     def _give_up(self, why: str) -> None:
         if self._done is not None:

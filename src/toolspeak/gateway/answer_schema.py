@@ -360,7 +360,7 @@ class AnswerCheck:
             count = sum(self._is_valid(item, schema["contains"]) for item in value)
             least, most = schema.get("minContains", 1), schema.get("maxContains", math.inf)
             if not least <= count <= most:
-                yield f"{path}: {count} items are {self._describe(schema['contains'])}; needs {least} to {most}"
+                yield f"{path}: items that are {self._describe(schema['contains'])}: {count}; needs {least} to {most}"
 
     def _find_object_problems(self, value: dict[str, Any], schema: Schema, path: str) -> _Problems:
         properties: Mapping[str, Any] = schema.get("properties", {})

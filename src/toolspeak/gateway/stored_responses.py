@@ -175,7 +175,7 @@ class StoredResponses:
             return "nothing is kept here between requests; send the whole conversation in input, with store: false"
         hours = self._store.limits.seconds / 3600
         return (
-            f"it was never kept for this key, was deleted, or is no longer kept (for {hours:g} hours, and as long as "
+            f"it was never kept for this key, was deleted, or is no longer kept (for {hours:g} h, and as long as "
             "there is room); send the whole conversation in input"
         )
 

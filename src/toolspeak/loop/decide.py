@@ -334,7 +334,8 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
         wanted, count = ", ".join(state.demand.names) or "a tool", state.unmet_demands
         return Finish(reason="limit", detail=f"the model did not call {wanted} though asked {count} times")
     if turn.exceeds_call_limit:
-        return Finish(reason="limit", detail=f"the run may make {limits.calls} calls, and the model wanted more")
+        calls = f"{limits.calls} call{'s' * (limits.calls != 1)}"
+        return Finish(reason="limit", detail=f"the run may make {calls}, and the model wanted more")
     return _find_limit(state, run) if state.model_is_next else None
 
 
@@ -342,7 +343,8 @@ def _find_limit(state: State, run: RunStarted) -> Finish | None:
     """Return the end of the run if a limit keeps it from asking the model once more."""
     limits, turn = run.limits, state.turn
     if limits.turns is not None and turn.number >= limits.turns:
-        return Finish(reason="limit", detail=f"the run may take {limits.turns} turns, and the model is not done")
+        turns = f"{limits.turns} turn{'s' * (limits.turns != 1)}"
+        return Finish(reason="limit", detail=f"the run may take {turns}, and the model is not done")
     used = state.usage.input_tokens + state.usage.output_tokens
     if limits.tokens is not None and used >= limits.tokens:
         return Finish(reason="limit", detail=f"the run may use {limits.tokens} tokens, and has used {used}")

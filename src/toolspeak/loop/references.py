@@ -85,7 +85,7 @@ def _take_step(value: Any, step: str | int) -> Any:
         items = cast("list[Any]", value)
         if -len(items) <= step < len(items):
             return items[step]
-        raise BrokenReference(f"the result it needs has {len(items)} items, so there is none at {step}")
+        raise BrokenReference(f"the result it needs has no item {step}; the number of its items is {len(items)}")
     if isinstance(value, list | str) and step == "length":
         return len(cast("list[Any]", value))
     raise BrokenReference(f"the result it needs is {format_value(value)}, which has no {step!r}")

@@ -103,7 +103,7 @@ def report_failures(turns: int) -> str:
 
 def list_untried(names: Sequence[str], more: int) -> str:
     """Name the tools that the model has not called."""
-    others = f" and {more} others" if more > 0 else ""
+    others = f" and {more} other{'s' * (more != 1)}" if more > 0 else ""
     return f"You have not tried: {', '.join(names)}{others}. "
 
 

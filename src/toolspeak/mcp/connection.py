@@ -238,7 +238,7 @@ class Connection:
         if isinstance(error, ToolspeakError):
             return error
         if isinstance(error, TimeoutError):
-            self.failure.reason = f"it was not ready within {self.config.start_timeout:g} seconds"
+            self.failure.reason = f"it was not ready within {self.config.start_timeout:g} s"
         if error is not None and not self.failure.reason:
             reason, status = find_reason(error), self.failure.post_status
             self.failure.reason = f"it answered with HTTP {status}" if reason in SDK_STATUS_ERRORS else reason

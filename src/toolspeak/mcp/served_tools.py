@@ -291,10 +291,10 @@ def format_question(name: str, given: Mapping[str, Any] | None, doubts: Iterable
     arguments = reveal(json.dumps(given or {}, ensure_ascii=False), keeps_lines=False)
     hidden = len(arguments) - MAX_SHOWN_CHARS
     if hidden > 0:
-        arguments = f"{arguments[:MAX_SHOWN_CHARS]}… ({hidden:,} more characters are not shown)"
+        arguments = f"{arguments[:MAX_SHOWN_CHARS]}… ({hidden:,} more character{'s' * (hidden != 1)} not shown)"
     reasons = [f"- {each.summary}" for each in doubts]
     if len(reasons) > MAX_SHOWN_REASONS:
-        reasons[MAX_SHOWN_REASONS:] = [f"- {len(reasons) - MAX_SHOWN_REASONS:,} more values are in doubt"]
+        reasons[MAX_SHOWN_REASONS:] = [f"- more values in doubt: {len(reasons) - MAX_SHOWN_REASONS:,}"]
     return "\n".join([f"Run {reveal(name, keeps_lines=False)} with {arguments}?", *reasons])
 
 

@@ -245,7 +245,7 @@ class ServerTools:
 
     def __repr__(self) -> str:
         names = ", ".join(server.config.name for server in self._servers)
-        return f"ServerTools({names}{'' if self._listed is None else f': {len(self._listed)} tools'})"
+        return f"ServerTools({names}{'' if self._listed is None else f', tools: {len(self._listed)}'})"
 
     @property
     def skipped(self) -> list[Skipped]:

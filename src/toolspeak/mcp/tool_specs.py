@@ -69,7 +69,7 @@ def shorten_changes(lines: Sequence[str]) -> str:
         near = [line for other in blocks[max(0, number - 1) : number + 2] if other is not block for line in other]
         shown += [_cut(line, [line[:3] + other[3:] for other in near]) for line in block]
     if len(lines) > MAX_DIFF_LINES:
-        shown.append(f"… and {len(lines) - MAX_DIFF_LINES} lines more; toolspeak mcp list shows all")
+        shown.append(f"… (lines left out: {len(lines) - MAX_DIFF_LINES}); toolspeak mcp list shows all")
     return "\n".join(shown)
 
 
@@ -102,7 +102,7 @@ def _cut(line: str, others: Sequence[str]) -> str:
     head, rest = (line, "") if start <= begin else (line[:begin], line[start:])
     text = head if not rest else f"{head} …{rest}"
     left = len(text) - MAX_LINE_CHARS
-    return text if left <= 0 else f"{text[:MAX_LINE_CHARS]}… ({left} characters more)"
+    return text if left <= 0 else f"{text[:MAX_LINE_CHARS]}… (characters left out: {left})"
 
 
 def _count_common(one: str, other: str) -> int:

@@ -251,7 +251,7 @@ def bound_streams(streams: Any, failure: ServerFailure, timeout: float) -> tuple
 
 def note_stall(failure: ServerFailure, timeout: float) -> None:
     """Note that a server does not read what it is sent."""
-    failure.reason = f"it did not read what it was sent for {timeout:g} seconds"
+    failure.reason = f"it did not read what it was sent for {timeout:g} s"
     failure.is_over = True
 
 

@@ -33,7 +33,7 @@ class RetryPolicy:
         total_timeout: Time for one answer, with all attempts; None for no limit.
         attempts: How often a request is sent, as long as no part of an answer has arrived.
         first_wait: Time before the second attempt, on average a quarter less. Each further wait is twice as long.
-        max_wait: The longest wait between two attempts, even if the endpoint asks for more.
+        max_wait: The longest wait between two attempts. If the endpoint asks for more, the request is not sent again.
     """
 
     connect_timeout: float = 10.0

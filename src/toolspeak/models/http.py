@@ -157,7 +157,7 @@ class HttpModel:
             cure = f"set {endpoint.key_variable}" if endpoint.key_variable else "give it with connect(…, key=…)"
             raise ProviderError(f"{endpoint.label} needs a key; {cure} (nothing was sent)", status=401)
         path, body, is_broken = self._encoder.encode(request)
-        schedule = transport.RetrySchedule(endpoint.retry)
+        schedule = transport.RetrySchedule(endpoint.retry, is_instant=getattr(self._sender, "is_instant", False))
         total = endpoint.retry.total_timeout
         ends_at = None if total is None else asyncio.get_running_loop().time() + total
         while True:

@@ -44,7 +44,7 @@ class HttpResponse(Protocol):
 
 
 class Sender(Protocol):
-    """Sends one request, as `transport.send_request` does."""
+    """Sends one request, as `transport.send_request` does. Retries do not wait if it has a true `is_instant`."""
 
     async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
         """Return the response, whatever its status. Raises `RequestFailed` if there is none."""

@@ -80,8 +80,9 @@ class NotReached(Exception):
 class RetrySchedule:
     """Counts the attempts at one request, and waits between them."""
 
-    def __init__(self, policy: RetryPolicy) -> None:
+    def __init__(self, policy: RetryPolicy, *, is_instant: bool = False) -> None:
         self._policy = policy
+        self._is_instant = is_instant  # whether the waits are left out
         self._attempts = 0
 
     async def wait(self, failure: RequestFailed, deadline: float | None) -> None:
@@ -99,7 +100,7 @@ class RetrySchedule:
         if not failure.can_retry or is_late or self._attempts >= policy.attempts:
             count = f" ({self._attempts} tries)" if self._attempts > 1 else ""
             raise failure.error.with_message(f"{failure.error}{count}") from failure.__cause__
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(0 if self._is_instant else seconds)
 
 
 async def post(
@@ -268,8 +269,9 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     wait = _read_retry_after(response)
     wait = read_retry_delay(body) if wait is None else wait
-    if not hint and wait is not None and endpoint.retry.max_wait < wait < math.inf:  # it is not waited for
-        hint = f"it asks for a wait of {wait:,.0f} s"
+    can_retry = status in RETRYABLE_STATUSES and not is_overflow
+    if can_retry and wait is not None and wait > endpoint.retry.max_wait:  # an earlier request would be in vain
+        can_retry, hint = False, hint or f"it asks for a wait of {wait:,.0f} s"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     if is_overflow:
         error_class: type[ModelError] = ContextExceeded
@@ -278,7 +280,7 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
     else:  # did the endpoint fail, or was the request wrong?
         error_class = EndpointDown if status == 408 or status >= 500 else ProviderError
     error = error_class(text, status=status, retry_after=wait)
-    return RequestFailed(error, wait, can_retry=status in RETRYABLE_STATUSES and not is_overflow)
+    return RequestFailed(error, wait, can_retry=can_retry)
 
 
 async def _read_body(response: HttpResponse) -> str:
@@ -297,10 +299,10 @@ def _read_retry_after(response: HttpResponse) -> float | None:
     seconds = math.nan
     with suppress(ValueError):
         seconds = float(header)
-    if math.isnan(seconds):
+    if not math.isfinite(seconds):
         with suppress(ValueError, OverflowError):
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
-    return None if math.isnan(seconds) else max(seconds, 0.0)
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 class AnswerStream:

@@ -218,7 +218,7 @@ def _describe_part(name: str, first: str | None, second: str | None) -> dict[str
 def _cut(text: str) -> str:
     if len(text) <= MAX_SHOWN_CHARS:
         return text
-    return f"{text[:MAX_SHOWN_CHARS]}\n… {len(text) - MAX_SHOWN_CHARS:,} characters more"
+    return f"{text[:MAX_SHOWN_CHARS]}\n… (characters left out: {len(text) - MAX_SHOWN_CHARS:,})"
 
 
 def compare_texts(first: str, second: str) -> tuple[list[Segment], list[Segment]]:

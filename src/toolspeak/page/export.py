@@ -197,7 +197,7 @@ class _ExportedRun:
                     drawn.append(element("path", {"class": kind, "d": path}))
         height = str(len(lanes) * LANE_HEIGHT)
         faults = sum(len(lane.faults) for lane in lanes)
-        label = f"{len(lanes)} lanes over {_describe_seconds(self._duration)}, {faults} failed, in red"
+        label = f"lanes: {len(lanes)}, over {_describe_seconds(self._duration)}, {faults} failed, in red"
         frame = {
             "class": "lanes",
             "viewBox": f"0 0 1000 {height}",
@@ -483,7 +483,7 @@ def _draw_media(section: DetailSection) -> Iterator[Markup]:
     media = section.media
     if media is None:
         return
-    size = "" if media.data is None else f"{len(media.data):,} bytes"
+    size = "" if media.data is None else f"{len(media.data):,} byte{'s' * (len(media.data) != 1)}"
     if media.data is not None and media.mime in DRAWN_TYPES:
         source = f"data:{media.mime};base64,{base64.b64encode(media.data).decode()}"
         yield element("img", {"alt": media.name or "An attachment", "src": source})

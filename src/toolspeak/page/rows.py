@@ -495,7 +495,7 @@ class _RunRows:
                     text, self._fold.is_fork = "Forked here; everything above comes from the original run", False
             case Compacted(dropped=dropped, shortened=shortened):
                 self._pay(fact.usage, fact.cost)
-                text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
+                text = f"The conversation was compacted; messages dropped: {dropped}, results shortened: {shortened}"
             case TurnRestarted(failed=failed, reason=reason, model=model):
                 self._drop_turn()
                 text = f"{failed} failed ({reason}); trying {model} instead"

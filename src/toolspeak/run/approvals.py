@@ -12,7 +12,7 @@ from toolspeak.loop.provenance import list_allowed
 from toolspeak.loop.state import State, Turn
 from toolspeak.tools import Context, Toolbox
 from toolspeak.values.codec import encode_argument
-from toolspeak.values.errors import RunPaused
+from toolspeak.values.errors import RunPaused, UsageError
 from toolspeak.values.events import (
     Allow,
     ApprovalGiven,
@@ -54,8 +54,12 @@ Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 dropped before, the first one is the summary of those."""
 
 
-def build_answer(call_id: str, answer: bool | str | Allow, by: str = "") -> ApprovalGiven:
-    """Return the fact of an answer: yes, no, or a text that says why not."""
+def build_answer(call_id: str, answer: object, source: str, by: str = "") -> ApprovalGiven:
+    """Return the fact of an answer: yes, no, or a text that says why not. An error names the `source` of the answer."""
+    if not isinstance(answer, bool | str | Allow):
+        raise UsageError(
+            f"{source} {answer!r:.80}; the answer is True, False, a text that says why not, or Allow(remember=True)"
+        )
     is_yes = answer is True or isinstance(answer, Allow)
     reason = answer if isinstance(answer, str) else ""
     remember = isinstance(answer, Allow) and answer.remember
@@ -79,9 +83,10 @@ async def collect_approvals(
         context = build_context(call.id)
         values = list_allowed(call.name, context.doubts)
         if call.id in only_doubted and values and all(each in allowed for each in values):
-            put(build_answer(call.id, True, by=BY_EARLIER_ANSWER))
+            put(build_answer(call.id, True, "", BY_EARLIER_ANSWER))
             continue
-        answer = build_answer(call.id, await ask_function(approve, call, context))
+        source = f"{getattr(approve, '__name__', approve)}, the function of approve=, returned for {call.name}:"
+        answer = build_answer(call.id, await ask_function(approve, call, context), source)
         allowed += values if answer.remember else ()
         put(answer)
 

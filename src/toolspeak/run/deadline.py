@@ -32,7 +32,7 @@ def _find_end(limits: Limits, durability: Durability | None) -> tuple[float, Int
     """Return in how many seconds the time of a run is over, and the fact that says so; None if it may take any time."""
     ends: list[tuple[float, Interrupted]] = []
     if limits.seconds is not None:
-        detail = f"the run may take {limits.seconds:g} seconds, and they are over"
+        detail = f"the run may take {limits.seconds:g} s, and the time is over"
         elapsed = 0.0 if durability is None else durability.elapsed
         ends.append((limits.seconds - elapsed, Interrupted(cause="deadline", detail=detail)))
     if durability is not None and durability.seconds_left is not None:

@@ -387,7 +387,7 @@ def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted |
     count = sum(message.role != "system" for message in messages)
     if compacted.dropped >= count:
         raise UsageError(
-            f"compacted drops {compacted.dropped} messages, and there are only {count}: it belongs to other messages"
+            f"compacted belongs to other messages: it drops {compacted.dropped} of them, and only {count} are given"
         )
     return compacted
 
@@ -424,14 +424,9 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str | 
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
-        if not isinstance(cast("object", answer), bool | str | Allow):
-            raise UsageError(
-                f"approvals: {call_id!r} is {_describe(answer)}; the answer is True, False, or a text that says why "
-                "not, or Allow(remember=True)"
-            )
         path = waiting[call_id]
         own_id = call_id.removeprefix(join_ids(path, "")) if path else call_id
-        given = build_answer(own_id, answer)
+        given = build_answer(own_id, answer, f"approvals: {call_id!r} is")
         answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
 

@@ -43,7 +43,7 @@ def name_arguments(spec: ToolSpec, call: ProgramCall) -> dict[str, Any]:
     """
     names = list(spec.parameters["properties"])
     if len(call.args) > len(names):
-        raise TypeError(f"{call.name}() takes {len(names)} arguments but {len(call.args)} were given")
+        raise TypeError(f"{call.name}() has too many arguments: {len(call.args)}; it takes {len(names)}")
     named = dict(zip(names, call.args, strict=False))
     if doubled := next((name for name in call.kwargs if name in named), None):
         raise TypeError(f"{call.name}() got multiple values for argument {doubled!r}")

@@ -249,4 +249,4 @@ def _read_rejection(answer: bytes) -> str:
         count = int(partial.get("rejectedSpans") or 0)
     except (ValueError, AttributeError, TypeError, RecursionError):  # whoever answers something else has taken them
         return ""
-    return f"{count} spans: {partial.get('errorMessage', '')}" if count else ""
+    return f"{count} span{'s' * (count != 1)}: {partial.get('errorMessage', '')}" if count else ""

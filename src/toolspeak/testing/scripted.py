@@ -186,10 +186,9 @@ class ScriptedModel:
         """Answer with the next line of the script."""
         self.requests.append(request)
         answered = sum(message.role == "assistant" for message in request.shown.messages)
-        if answered >= len(self._script):
-            raise UsageError(
-                f"the script has {len(self._script)} lines, and a further one was asked for{_hint(request)}"
-            )
+        if answered >= (count := len(self._script)):
+            lines = f"{count} line{'s' * (count != 1)}"
+            raise UsageError(f"the script has {lines}, and a further one was asked for{_hint(request)}")
         line = self._script[answered]
         if not isinstance(line, ScriptedReply):
             line = says(line) if isinstance(line, str) else line(request) if callable(line) else gives(line)

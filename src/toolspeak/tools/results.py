@@ -246,7 +246,8 @@ class _SafeConverter:
         if isinstance(value, float) and not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         if isinstance(value, bytes | bytearray | memoryview):
-            return f"<{len(cast('bytes', value))} bytes of binary data>"
+            size = len(cast("bytes", value))
+            return f"<{size} byte{'s' * (size != 1)} of binary data>"
         if inside := _get_fields(value):
             return {name: self.convert(item, depth, above) for name, item in inside.items()}
         from pydantic_core import to_jsonable_python

@@ -57,7 +57,9 @@ def _program_parameter(spec: ToolSpec) -> str | None:
 MIN_LIKENESS = 0.7
 """How much alike two names must be, from 0 to 1."""
 
-CALL_LINE = re.compile(r"(?:(?:const|let|var) )?(?:\w+ *= *)?(?:await )?([A-Za-z_][\w.]{0,99})\(.*\);?")
+CALL_LINE = re.compile(r"(?:(?:const|let|var) )?(?:\w+ *= *)?(?:await )?(?:print\()?([A-Za-z_][\w.]{0,99})\(.*\);?")
+INNER_LINE_END = re.compile(r"(?<=[(\[{,])[ \t\r]*+\n|\n[ \t]*+(?=[)\]}])")
+"""The end of a line in the middle of a call."""
 
 RAW_BLOCK = re.compile(r"(`{3,}|~{3,})[ \t]*([\w.$:/-]{1,100})[ \t]*\r?\n(?:.*\n)?\1", re.DOTALL)
 SEVERAL_WORDS = re.compile(r"\w[_.:/-]\w|[a-z][A-Z]")
@@ -93,10 +95,12 @@ def find_near_miss(text: str, tools: Sequence[str], raw_tools: Collection[str] =
     blocks = find_fenced_blocks(text)
     if len(blocks) != 1 or text[: blocks[0].start].strip() or text[blocks[0].end :].strip():
         return None
-    calls = [CALL_LINE.fullmatch(line.strip()) for line in blocks[0].content.split("\n") if line.strip()]
+    lines = INNER_LINE_END.sub("", blocks[0].content).split("\n")
+    calls = [CALL_LINE.fullmatch(line.strip()) for line in lines if line.strip()]
     if not all(calls):
         return None
-    for call in calls:
-        if call is not None and (tool := nearest(call[1].rpartition(".")[2], tools, likeness=MIN_LIKENESS)):
-            return NearMiss(name=call[1], raw=call[0], tool=tool)
+    for call in filter(None, calls):
+        for name in dict.fromkeys((call[1], call[1].rpartition(".")[2])):
+            if tool := nearest(name, tools, likeness=MIN_LIKENESS):
+                return NearMiss(name=call[1], raw=call[0], tool=tool)
     return None

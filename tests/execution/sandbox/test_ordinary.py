@@ -184,7 +184,7 @@ def test_a_missing_program_is_reported_with_what_to_do(monkeypatch: pytest.Monke
 def test_even_unconfined_it_is_ended_with_its_processes_and_its_folder_is_removed():
     code = "import os, time\nprint(os.getcwd())\nchild = os.fork()\nif child: print(child)\nwhile True: time.sleep(1)"
     done = run_full(code, SandboxLimits(seconds=5), confinement=Confinement(), unsafe_local=True)
-    assert done.error == "stopped: it took longer than 5 seconds"
+    assert done.error == "stopped: it took longer than 5 s"
     folder, child = done.stdout.split()
     assert not Path(folder).exists()
     assert has_ended(int(child))

@@ -189,7 +189,7 @@ class _ChildMonitor:
         if self.stdout.size > self._limits.output:
             return f"it printed more than {self._limits.output} characters"
         if time.monotonic() > self._deadline:
-            return f"it took longer than {self._limits.seconds:g} seconds" if self.ready else "Python did not start"
+            return f"it took longer than {self._limits.seconds:g} s" if self.ready else "Python did not start"
         if not self.ready:
             return None
         count, size = self._files.measure(pid)

@@ -192,7 +192,7 @@ def _describe_failure(monty: Any, error: Any, printed: "_PrintBuffer", limits: S
     if not isinstance(error, (monty.MontyCrashedError, monty.MontyError)):
         return CodeResult(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
     if isinstance(error, monty.MontyCrashedError):
-        cause = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
+        cause = f"it took longer than {limits.seconds:g} s" if error.timed_out else "the interpreter ended"
         text = f"stopped: {cause}"
     elif printed.is_full:
         text = f"stopped: it printed more than {limits.output} characters"

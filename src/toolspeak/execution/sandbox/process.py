@@ -56,7 +56,7 @@ class OutputBuffer:
         if not self.dropped:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
-        return f"{head}\n… ({self.dropped} bytes left out) …\n{tail}"
+        return f"{head}\n… ({self.dropped} byte{'s' * (self.dropped != 1)} left out) …\n{tail}"
 
 
 class ProgramStartError(UsageError):

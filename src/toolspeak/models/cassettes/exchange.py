@@ -231,7 +231,7 @@ def describe_difference(recorded: str, sent: str, *, names: tuple[str, str] = ("
     lines = list(difflib.unified_diff(old, new, *names, n=1, lineterm=""))
     shown = list(_shorten_lines(lines[:MAX_DIFF_LINES]))
     if len(lines) > MAX_DIFF_LINES:
-        shown.append(f"… and {len(lines) - MAX_DIFF_LINES} lines more")
+        shown.append(f"… (lines left out: {len(lines) - MAX_DIFF_LINES})")
     return "\n".join(shown)
 
 

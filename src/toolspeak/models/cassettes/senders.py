@@ -133,6 +133,7 @@ class ReplayingSender:
     """Answers requests from a recording."""
 
     def __init__(self, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = frozenset()) -> None:
+        self.is_instant = not realtime
         self._player = player
         self._realtime = realtime
         self._secrets = secrets
@@ -292,8 +293,6 @@ def replay_model(
     if not isinstance(model, HttpModel):
         raise _refuse(model)
     endpoint, choice = model.endpoint, model.own_dialect_choice
-    if not realtime:
-        endpoint = replace(endpoint, retry=replace(endpoint.retry, first_wait=0.0, max_wait=0.0))
     # The server was asked then, and cannot be asked now.
     endpoint = replace(endpoint, ability_apis=(), cuts_silently=False)
     recorded = player.models.get(model.name)

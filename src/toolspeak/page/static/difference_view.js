@@ -41,7 +41,7 @@ export class DifferenceView {
   /** @param {Differences} differences */
   _draw({ titles, figures, steps, left_out: leftOut }) {
     const same = steps.filter((step) => step.state === "same").length;
-    const words = same === steps.length ? "Both runs took the same steps." : `${steps.length - same} of ${steps.length} steps differ.`;
+    const words = same === steps.length ? "Both runs took the same steps." : `Steps that differ: ${steps.length - same} of ${steps.length}.`;
     this._all.hidden = same === 0;
     this._body.classList.toggle("has-same", this._all.getAttribute("aria-pressed") === "true");
     this._body.replaceChildren(

@@ -66,7 +66,7 @@ export class FindBar {
     const { length } = this._rows;
     if (this._words === "") this._count.textContent = "";
     else if (length === 0) this._count.textContent = "Nothing found";
-    else this._count.textContent = this._place < 0 ? `${length} rows` : `${this._place + 1} of ${length}`;
+    else this._count.textContent = this._place < 0 ? `${length} ${length === 1 ? "row" : "rows"}` : `${this._place + 1} of ${length}`;
   }
 
   /** Go to the next or the previous row. @param {1 | -1} step */

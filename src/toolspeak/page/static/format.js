@@ -40,7 +40,7 @@ export function formatCost(dollars) {
 
 /** @param {number} chars */
 export function formatChars(chars) {
-  return `${formatCount(chars)} characters`;
+  return `${formatCount(chars)} ${chars === 1 ? "character" : "characters"}`;
 }
 
 /** @param {number} bytes */

@@ -87,7 +87,7 @@ export class Overview {
     this._drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
     const faults = lanes.reduce((count, lane) => count + lane.faults.length, 0);
     const words = faults === 0 ? "" : `, ${faults} failed, in red`;
-    this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}${words}`);
+    this._drawing.setAttribute("aria-label", `lanes: ${lanes.length}, over ${formatSeconds(model.duration)}${words}`);
     this._drawing.style.height = `${lanes.length * LANE_REM}rem`;
     this._drawing.replaceChildren(
       ...lanes.flatMap((lane, place) => {

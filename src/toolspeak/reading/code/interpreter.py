@@ -339,7 +339,7 @@ class Interpreter:
         if len(values) == 1 and isinstance(only := values[0], dict) and _holds_all_arguments(spec, only):
             arguments = dict(only)
         elif len(values) > len(properties):
-            return Unknown(reason=f"it has {len(values)} arguments, and {spec.name} takes {len(properties)}")
+            return Unknown(reason=f"it has too many arguments: {len(values)}, and {spec.name} takes {len(properties)}")
         else:
             arguments = dict(zip(properties, values, strict=False))
         keywords = self._evaluate_pairs(node.keywords)
