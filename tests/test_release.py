@@ -395,7 +395,8 @@ def test_the_image_has_all_that_it_copies_and_no_rights() -> None:
     ]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
-    assert {build["metadata"]["hooks"]["custom"]["path"], "README.md", "src"} <= set(copied)  # what builds the wheel
+    hooks = {each["hooks"]["custom"]["path"] for each in (build["metadata"], build["build"]["targets"]["wheel"])}
+    assert hooks | {"README.md", "src"} <= set(copied)  # what builds the wheel
     assert [name for name in copied if not (ROOT / name).exists() or f"!{name}" not in ignored] == []
     assert [line for line in lines if line.startswith("USER ")] == ["USER 10001"]
     [installed] = re.findall(r"\[([a-z,]+)\]\"", "\n".join(lines))
