@@ -34,7 +34,7 @@ def load_script(name: str) -> ModuleType:
     return script
 
 
-release, readme = load_script("release"), load_script("readme")
+release, readme, assets = load_script("release"), load_script("readme"), load_script("assets")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -106,6 +106,29 @@ def test_what_is_wrong_with_a_wheel_is_named(small: Path, tmp_path: Path) -> Non
     assert "needs an address, which an index refuses" in faults
     assert "the README links to docs/guide.md, which an index does not have" in faults
     assert "https://example.com" not in faults
+
+
+def test_the_wheel_has_the_scripts_and_styles_of_the_page_without_their_comments(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    [wheel] = tmp_path.iterdir()
+    assert release.check_wheel(wheel, ROOT) == []
+    with zipfile.ZipFile(wheel) as archive:
+        assert len(set(archive.namelist())) == len(archive.namelist())
+        inside = {Path(name).name: archive.read(name).decode() for name in archive.namelist() if "/static/" in name}
+    assert inside["index.html"] == (ROOT / assets.FOLDER / "index.html").read_text(encoding="utf-8")
+    assert inside["types.js"].strip() == "export {};"
+    for path in (ROOT / assets.FOLDER).glob("*.[cj]s*"):
+        text = path.read_text(encoding="utf-8")
+        assert inside[path.name] == assets.COMMENT.sub("", text)
+        for line in assets.COMMENT.sub("", text).splitlines():  # a template of several lines could hold such a line
+            is_whole = line.count("`") % 2 == 0 or re.search(r'"`+"|/.*`.*/', line)  # quoted, or in an expression
+            assert is_whole, f"{path}: a template goes on after {line}"
+
+
+def test_only_comments_with_lines_of_their_own_are_left_out() -> None:
+    text = "// a\nlet b = 1; // b\n  /* c\n   * d */\n/** @type {E} */ (b).f();\nconst url = 'https://g';\n"
+    assert assets.COMMENT.sub("", text) == ("let b = 1; // b\n/** @type {E} */ (b).f();\nconst url = 'https://g';\n")
 
 
 @each_case("given", ["", "1600000000"])
@@ -372,7 +395,8 @@ def test_the_image_has_all_that_it_copies_and_no_rights() -> None:
     ]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
-    assert {build["metadata"]["hooks"]["custom"]["path"], "README.md", "src"} <= set(copied)  # what builds the wheel
+    hooks = {each["hooks"]["custom"]["path"] for each in (build["metadata"], build["build"]["targets"]["wheel"])}
+    assert hooks | {"README.md", "src"} <= set(copied)  # what builds the wheel
     assert [name for name in copied if not (ROOT / name).exists() or f"!{name}" not in ignored] == []
     assert [line for line in lines if line.startswith("USER ")] == ["USER 10001"]
     [installed] = re.findall(r"\[([a-z,]+)\]\"", "\n".join(lines))

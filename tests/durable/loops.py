@@ -1,9 +1,12 @@
-"""`in_loop`: lets an async test run in an event loop of its own."""
+"""What async tests share: an event loop for each, and waiting for a run."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, ParamSpec
+
+from toolspeak.durable import RunHandle
+from toolspeak.values.events import ToolStarted
 
 P = ParamSpec("P")
 
@@ -16,3 +19,10 @@ def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
         asyncio.run(test(*args, **kwargs))
 
     return run
+
+
+async def wait_until_running(run: RunHandle) -> None:
+    """Wait until a call of a run has started."""
+    async for each in run.events():
+        if isinstance(each.event, ToolStarted):
+            return

@@ -11,10 +11,10 @@ import pytest
 
 from toolspeak.durable import RunHandle, Runs
 from toolspeak.values.errors import StoreUnavailable
-from toolspeak.values.events import ApprovalGiven, RunResumed, ToolStarted
+from toolspeak.values.events import ApprovalGiven, RunResumed
 
 from .effects import EFFECTS, TURNS, EffectsFile, judge, judge_waits
-from .loops import in_loop
+from .loops import in_loop, wait_until_running
 from .postgres import PostgresServer
 from .processes import ROOT, Nursery, WorkerProcess, WorkerSettings
 
@@ -25,12 +25,6 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 async def find_violations(started: list[RunHandle], effects: EffectsFile) -> list[str]:
     facts = {run.id: list(enumerate(await run.facts())) for run in started}
     return judge(facts, effects, TURNS * len(EFFECTS)).violations
-
-
-async def wait_until_running(run: RunHandle) -> None:
-    async for each in run.events():
-        if isinstance(each.event, ToolStarted):
-            return
 
 
 @in_loop

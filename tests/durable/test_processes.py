@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests.durable.effects import EFFECTS, TURNS, EffectsFile, judge
-from tests.durable.loops import in_loop
+from tests.durable.loops import in_loop, wait_until_running
 from tests.durable.processes import ROOT, Nursery, WorkerSettings
 from toolspeak.durable import RunHandle, Runs
-from toolspeak.values.events import RunResumed, ToolFinished, ToolStarted
+from toolspeak.values.events import RunResumed, ToolFinished
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -28,13 +28,6 @@ WAIT_SECONDS = 240
 LOST_LEASE, LONG_LEASE = 3.0, 60.0
 KILLS = 20
 CALLS = TURNS * len(EFFECTS)
-
-
-async def wait_until_running(run: RunHandle) -> None:
-    """Wait until a call of a run has started."""
-    async for each in run.events():
-        if isinstance(each.event, ToolStarted):
-            return
 
 
 async def find_violations(runs: Runs, started: list[RunHandle], effects: EffectsFile) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tests.durable.loops import in_loop
+from tests.durable.loops import in_loop, wait_until_running
 from toolspeak import Agent, Allow, Limits, tool
 from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
 from toolspeak.durable.descriptions import describe_waiting
@@ -379,12 +379,6 @@ def sleeping_agent() -> Agent[Any]:
     return Agent(ScriptedModel([calls(("sleep", {})), says("Done.")]), [sleep])
 
 
-async def wait_for_start(run: RunHandle) -> None:
-    async for each in run.events():
-        if isinstance(each.event, ToolStarted):
-            return
-
-
 @in_loop
 async def test_a_run_is_cancelled_while_it_runs_waits_or_pauses(tmp_path: Path) -> None:
     agents = {"sleeper": sleeping_agent(), "payer": paying_agent()}
@@ -393,7 +387,7 @@ async def test_a_run_is_cancelled_while_it_runs_waits_or_pauses(tmp_path: Path) 
         assert await waiting.cancel()
         async with Worker(runs, agents):
             running, paused = await runs.start("sleeper", "Sleep."), await runs.start("payer", "Pay.")
-            await wait_for_start(running)
+            await wait_until_running(running)
             await wait_for_pause(paused)
             assert await running.cancel()
             assert not await running.cancel()

@@ -1,6 +1,6 @@
 """Clients and frameworks as they are: each has the conversation through the gateway, and gets native tool calls.
 
-Behind the gateway is a model that is told of tools in TypeScript and answers in it.
+Some ask by the responses API, too. Behind the gateway is a model that is told of tools in TypeScript and answers in it.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, calls
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, RESULTS, Tools, scripted
 from .hosting import gateway, serve_model
 
-pytestmark = pytest.mark.slow  # some of them take seconds to import
-
+slow = pytest.mark.slow  # some of them take seconds to import
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+both_apis = pytest.mark.parametrize("api", [pytest.param("chat", marks=slow), "responses"])
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +33,15 @@ def _quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
         monkeypatch.setenv(name, value)
 
 
+@both_apis
 @both
-def test_langchain_agent(url: str, streamed: bool):
+def test_langchain_agent(url: str, streamed: bool, api: str):
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
 
     tools = Tools()
-    model = ChatOpenAI(model="scripted", base_url=f"{url}/v1", api_key="none", streaming=streamed)
+    options: dict[str, Any] = {"base_url": f"{url}/v1", "api_key": "none", "use_responses_api": api == "responses"}
+    model = ChatOpenAI(model="scripted", streaming=streamed, **options)
     agent = create_agent(model, tools=[tools.get_weather, tools.calculator])
     question = {"messages": [{"role": "user", "content": QUESTION}]}
     if streamed:
@@ -54,18 +56,20 @@ def test_langchain_agent(url: str, streamed: bool):
     assert sorted(tools.ran) == sorted(MADE)  # it runs them side by side
 
 
+@both_apis
 @both
-def test_pydantic_ai(url: str, streamed: bool):
+def test_pydantic_ai(url: str, streamed: bool, api: str):
     from openai import AsyncOpenAI
     from pydantic_ai import Agent, AgentRunResultEvent
-    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     tools = Tools()
 
     async def conversation() -> tuple[str, int]:
         async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
-            model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+            kind = OpenAIChatModel if api == "chat" else OpenAIResponsesModel
+            model = kind("scripted", provider=OpenAIProvider(openai_client=client))
             agent = Agent(model, tools=[tools.get_weather, tools.calculator])
             if not streamed:
                 return (await agent.run(QUESTION)).output, 0
@@ -80,18 +84,20 @@ def test_pydantic_ai(url: str, streamed: bool):
     assert sorted(tools.ran) == sorted(MADE)
 
 
+@both_apis
 @both
-def test_openai_agents(url: str, streamed: bool):
+def test_openai_agents(url: str, streamed: bool, api: str):
     import agents
     from openai import AsyncOpenAI
 
     tools = Tools()
+    kind = agents.OpenAIChatCompletionsModel if api == "chat" else agents.OpenAIResponsesModel
 
     async def conversation() -> str:
         async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
             agent = agents.Agent(
                 name="weather",
-                model=agents.OpenAIChatCompletionsModel("scripted", client),
+                model=kind("scripted", client),
                 tools=[agents.function_tool(tools.get_weather), agents.function_tool(tools.calculator)],
             )
             config = agents.RunConfig(tracing_disabled=True)
@@ -121,6 +127,7 @@ def smolagents_url() -> Iterator[str]:
         yield address
 
 
+@slow
 @both
 def test_smolagents_tool_calling_agent(smolagents_url: str, streamed: bool):
     import smolagents
@@ -137,6 +144,7 @@ def test_smolagents_tool_calling_agent(smolagents_url: str, streamed: bool):
     assert sorted(tools.ran) == sorted(MADE)
 
 
+@slow
 @both
 def test_simonw_llm(url: str, streamed: bool):
     from llm.default_plugins.openai_models import Chat

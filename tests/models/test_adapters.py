@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
-from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
+from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, warm
 from toolspeak.models.adapters import (
     BUILT_IN,
     QWEN_CODER_CALLS,
@@ -43,47 +43,6 @@ MAX_ADAPTER_BYTES = 20_000_000
 HELLO = {"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}
 
 WEATHER = ToolSpec(name="get_weather", description="", parameters={"properties": {"city": {"type": "string"}}})
-
-STAND_IN = """
-import json
-class _Any:
-    pass
-class _Names:
-    def __getitem__(self, name):
-        return name
-llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
-CommonAdapterLoraInfo = _Any
-def get_device_info():
-    return []
-class CommonParams:
-    def __init__(self):
-        self.model, self.cpuparams, self.cpuparams_batch, self.lora_adapters = _Any(), _Any(), _Any(), []
-        self.speculative = _Any()
-        for kind in ("ngram_simple", "ngram_map_k", "ngram_mod"):
-            setattr(self.speculative, kind, _Any())
-class Server:
-    def __init__(self, params):
-        loaded = [[each.path, each.scale] for each in params.lora_adapters]
-        with open(params.model.path + ".loaded", "w") as file:
-            json.dump(loaded, file)
-        self.listening_address = "http://127.0.0.1:1"
-"""
-
-
-@pytest.fixture
-def command(tmp_path: Path) -> list[str]:
-    modules = tmp_path / "modules"
-    modules.mkdir()
-    (modules / "xllamacpp.py").write_text(STAND_IN)
-    start = f"import sys; sys.path.insert(0, {str(modules)!r}); import runpy; "
-    return [sys.executable, "-c", start + f"runpy.run_path({local_server.__file__!r}, run_name='__main__')"]
-
-
-@pytest.fixture
-def weights(tmp_path: Path) -> Path:
-    path = tmp_path / "some.gguf"
-    path.write_text("GGUF")
-    return path
 
 
 @pytest.fixture

@@ -60,13 +60,6 @@ def gone(pid: int, within: float = 60.0) -> bool:
     return not exists(pid)
 
 
-@pytest.fixture
-def weights(tmp_path: Path) -> Path:
-    path = tmp_path / "some.gguf"
-    path.write_bytes(b"GGUF and more")
-    return path
-
-
 @pytest.fixture(autouse=True)
 def _none_left() -> Generator[None]:
     yield

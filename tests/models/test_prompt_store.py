@@ -49,13 +49,6 @@ def store(tmp_path: Path) -> PromptStore:
     return made
 
 
-@pytest.fixture
-def weights(tmp_path: Path) -> Path:
-    path = tmp_path / "some.gguf"
-    path.write_bytes(b"GGUF and more")
-    return path
-
-
 def write(store: PromptStore, key: str, state: bytes = STATE) -> Path:
     name = store.make_name(key)
     (store.folder / name).write_bytes(state)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.models import local_server, warm
+from toolspeak.models import warm
 from toolspeak.models.local import ServerOptions
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, list_warm_servers, stop_warm_servers
 from toolspeak.values.errors import ModelError, UsageError
@@ -25,53 +25,12 @@ from toolspeak.values.errors import ModelError, UsageError
 if not warm.is_supported:
     pytest.skip("there are no warm servers on Windows", allow_module_level=True)
 
-STAND_IN = """
-import time
-class _Any:
-    pass
-class _Names:
-    def __getitem__(self, name):
-        return name
-llama_flash_attn_type = llama_load_mode = ggml_type = common_speculative_type = _Names()
-def get_device_info():
-    return []
-class CommonParams:
-    def __init__(self):
-        self.model, self.cpuparams, self.cpuparams_batch, self.speculative = _Any(), _Any(), _Any(), _Any()
-        for kind in ("ngram_simple", "ngram_map_k", "ngram_mod"):
-            setattr(self.speculative, kind, _Any())
-class Server:
-    def __init__(self, params):
-        weights = open(params.model.path).read()
-        if "slow" in weights:
-            time.sleep(1.0)
-        if "bad" in weights:
-            raise ValueError("these weights are bad")
-        self.listening_address = "http://127.0.0.1:1"
-"""
-
-
-@pytest.fixture
-def command(tmp_path: Path) -> list[str]:
-    modules = tmp_path / "modules"
-    modules.mkdir()
-    (modules / "xllamacpp.py").write_text(STAND_IN)
-    start = f"import sys; sys.path.insert(0, {str(modules)!r}); import runpy; "
-    return [sys.executable, "-c", start + f"runpy.run_path({local_server.__file__!r}, run_name='__main__')"]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Generator[Path]:
     path = tmp_path / "servers"
     yield path
     stop_warm_servers(path)
-
-
-@pytest.fixture
-def weights(tmp_path: Path) -> Path:
-    path = tmp_path / "some.gguf"
-    path.write_text("GGUF")
-    return path
 
 
 def get(weights: Path, folder: Path, command: list[str], *, idle_seconds: float = 60.0) -> WarmServer:

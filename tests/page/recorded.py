@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolspeak import Agent, codec
+from toolspeak.page.document import RunDocument
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import Line, says
 from toolspeak.values.events import (
@@ -21,6 +22,14 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.messages import Call, Message, Raw, Text, ToolCall, ToolResult, user
 from toolspeak.values.spec import ToolSpec
+
+
+def make_document(facts: Iterable[Fact]) -> RunDocument:
+    """Return a run of which a fact happened every tenth of a second."""
+    document = RunDocument()
+    for number, fact in enumerate(facts):
+        document.add(fact, number / 10)
+    return document
 
 
 def get_weather(city: str, days: int = 1) -> dict[str, object]:

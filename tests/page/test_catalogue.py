@@ -20,7 +20,6 @@ from toolspeak.durable.run_index import find_index
 from toolspeak.lab.suites import load_suite
 from toolspeak.page.annotations import Annotation, load_annotation, name_notes_file, parse_annotation
 from toolspeak.page.differences import compare_runs, compare_texts
-from toolspeak.page.document import RunDocument
 from toolspeak.page.figures import measure_run
 from toolspeak.page.library import RunSource
 from toolspeak.page.record_files import RecordFiles
@@ -32,7 +31,7 @@ from toolspeak.values.events import Fact, RunStarted, Usage
 from toolspeak.values.messages import ToolCall
 
 from .hosting import Answer, HostedPage, hosted_page
-from .recorded import get_weather, record_run, write_facts
+from .recorded import get_weather, make_document, record_run, write_facts
 
 
 def pay(invoice: str) -> str:
@@ -84,13 +83,6 @@ def list_measured(page: HostedPage) -> dict[str, dict[str, Any]]:
         sources = fetch(page, "/api/runs")["sources"]
         if not any(source["unread"] for source in sources):
             return {run["where"] or run["id"]: run for source in sources for run in source["runs"]}
-
-
-def load_document(facts: Sequence[Fact]) -> RunDocument:
-    document = RunDocument()
-    for number, fact in enumerate(facts):
-        document.add(fact, number / 10)
-    return document
 
 
 def test_the_list_has_the_figures_of_each_run(tmp_path: Path) -> None:
@@ -336,7 +328,7 @@ def test_a_stored_annotation_that_cannot_be_read_counts_as_empty(text: str) -> N
 
 
 def test_the_differences_of_two_runs_are_marked() -> None:
-    documents = [load_document(make_facts(script, "Pay the invoice.")) for script in (ONCE, TWICE)]
+    documents = [make_document(make_facts(script, "Pay the invoice.")) for script in (ONCE, TWICE)]
     found = compare_runs(*documents)
     steps = [(step["label"], step["state"]) for step in found["steps"]]
     assert steps == [
@@ -356,7 +348,7 @@ def test_the_differences_of_two_runs_are_marked() -> None:
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
-    document = load_document(make_facts(FAILED, "How is the weather?"))
+    document = make_document(make_facts(FAILED, "How is the weather?"))
     assert {step["state"] for step in compare_runs(document, document)["steps"]} == {"same"}
 
 
@@ -383,7 +375,7 @@ def test_the_segments_of_both_texts_are_the_texts(first: str, second: str) -> No
 def test_two_runs_of_a_thousand_turns_are_compared_in_part(tmp_path: Path) -> None:
     script = [*(calls(("pay", {"invoice": str(number)})) for number in range(600)), says("Done.")]
     facts = make_facts(script, "Pay all.", limits=Limits(turns=None, calls=None))
-    found = compare_runs(load_document(facts), load_document(facts[: len(facts) // 3]))
+    found = compare_runs(make_document(facts), make_document(facts[: len(facts) // 3]))
     assert found["left_out"] > 0
     assert len(found["steps"]) <= 2000
 
@@ -477,4 +469,4 @@ def test_a_set_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
 def test_what_is_measured_survives_the_codec() -> None:
     facts = make_facts(TWICE, "Pay.")
     loaded = codec.load_facts(codec.dump_facts(facts))
-    assert measure_run(load_document(loaded)) == measure_run(load_document(facts))
+    assert measure_run(make_document(loaded)) == measure_run(make_document(facts))

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,7 +25,7 @@ from toolspeak.values.events import Fact, RunEnded, RunStarted, ToolFinished, To
 from toolspeak.values.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
 
 from .hosting import HostedPage
-from .recorded import convert, record_run, write_facts, write_long_run
+from .recorded import convert, make_document, record_run, write_facts, write_long_run
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -76,13 +75,6 @@ class TextReader(HTMLParser):
     @property
     def text(self) -> str:
         return "".join(self.texts)
-
-
-def make_document(facts: Sequence[Fact]) -> RunDocument:
-    document = RunDocument()
-    for number, fact in enumerate(facts):
-        document.add(fact, number / 10)
-    return document
 
 
 def read_document(path: Path) -> RunDocument:

@@ -22,6 +22,7 @@ from toolspeak.values.pieces import Piece
 T = TypeVar("T")
 
 FACES = ("run", "arun", "stream", "astream")
+RESUMING = dict(zip(FACES, ("resume", "aresume", "stream_resume", "astream_resume"), strict=True))
 SPOKEN = ("native", "json", "typescript", "python")
 
 
@@ -36,25 +37,35 @@ def play(agent: Agent, face: str = "run", prompt: str = "Go on.", **options: Any
 
 
 def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Outcome[Any]:
+    if face != "stream":
+        return start(agent, face, prompt, **options)
+    stream = agent.stream(prompt, **options)
+    events = list(stream)
+    assert [event for event in events if not event.kind.endswith("_delta")] == list(stream.outcome.facts)
+    return stream.outcome
+
+
+def start(runnable: Any, face: str, *given: Any, resumes: bool = False, **options: Any) -> Outcome[Any]:
+    """Begin or resume a run of an agent or a chat by one of its faces, and wait for its end."""
+    begin = getattr(runnable, RESUMING[face] if resumes else face)
+
+    async def take_all() -> Outcome[Any]:
+        async with begin(*given, **options) as events:
+            async for _ in events:
+                pass
+        return events.outcome
+
     match face:
         case "run":
-            return agent.run(prompt, **options)
-        case "stream":
-            stream = agent.stream(prompt, **options)
-            events = list(stream)
-            assert [event for event in events if not event.kind.endswith("_delta")] == list(stream.outcome.facts)
-            return stream.outcome
+            return begin(*given, **options)
         case "arun":
-            return run_coroutine(agent.arun(prompt, **options))
+            return run_coroutine(begin(*given, **options))
+        case "stream":
+            with begin(*given, **options) as events:
+                list(events)
+            return events.outcome
         case _:
-            return run_coroutine(_streamed(agent, prompt, options))
-
-
-async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outcome[Any]:
-    stream = agent.astream(prompt, **options)
-    async for _ in stream:
-        pass
-    return stream.outcome
+            return run_coroutine(take_all())
 
 
 def run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:

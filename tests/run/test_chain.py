@@ -8,6 +8,8 @@ from toolspeak import Chain, Limits, previous
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.values.errors import EndpointDown, ToolError, UsageError
 
+from .playing import FACES, start
+
 
 def get_weather(city: str) -> dict[str, object]:
     """The weather in a city."""
@@ -24,33 +26,6 @@ def fail() -> str:
     raise ValueError("no luck")
 
 
-def run(chain, **values):
-    return chain.run(**values)
-
-
-def arun(chain, **values):
-    return asyncio.run(chain.arun(**values))
-
-
-def stream(chain, **values):
-    with chain.stream(**values) as events:
-        list(events)
-        return events.outcome
-
-
-def astream(chain, **values):
-    async def played():
-        async with chain.astream(**values) as events:
-            async for _ in events:
-                pass
-            return events.outcome
-
-    return asyncio.run(played())
-
-
-FACES = [run, arun, stream, astream]
-
-
 @pytest.mark.parametrize("face", FACES)
 def test_each_step_feeds_the_next(face):
     model = ScriptedModel([calls(("get_weather", {"city": "Paris"})), says("20 degrees.")])
@@ -62,7 +37,7 @@ def test_each_step_feeds_the_next(face):
         .tool("to_fahrenheit", celsius=previous)
         .prompt("That is {previous} in {unit}, {not a name}.")
     )
-    outcome = face(chain, city="Paris", unit="Fahrenheit")
+    outcome = start(chain, face, city="Paris", unit="Fahrenheit")
     assert [step.value for step in outcome.steps] == [
         "What is the weather in Paris?",
         "20 degrees.",
@@ -120,14 +95,14 @@ def test_a_chain_does_not_change():
 @pytest.mark.parametrize("face", FACES)
 def test_a_tool_that_fails_ends_the_chain(face):
     with pytest.raises(ToolError, match="step 1 of the chain, fail: ValueError: no luck"):
-        face(Chain().with_tools([fail]).tool("fail").transform(str.upper))
+        start(Chain().with_tools([fail]).tool("fail").transform(str.upper), face)
 
 
 @pytest.mark.parametrize("face", FACES)
 def test_an_agent_stops_at_its_most_iterations(face):
     endless = [calls(("to_fahrenheit", {"celsius": number})) for number in range(20)]
     chain = Chain.agent("Research.", ScriptedModel(endless)).with_tools([to_fahrenheit]).with_max_iterations(5)
-    outcome = face(chain.transform(str.upper))
+    outcome = start(chain.transform(str.upper), face)
     assert outcome.stop_reason == "limit"
     assert len(outcome.calls) == 5
     assert len(outcome.steps) == 2, "the steps after it are not taken"

@@ -17,32 +17,12 @@ from toolspeak.values.events import Fact
 from toolspeak.values.limits import Limits
 from toolspeak.values.messages import user
 
-from .playing import FACES, Agent, check, run_coroutine
+from .playing import FACES, Agent, check, start
 
 
 def owner(context: Context[str]) -> str:
     "The name of the owner."
     return context.deps
-
-
-def start(chat: Chat, face: str, prompt: str | None, **options: Any) -> Outcome[Any]:
-    async def take_all() -> Outcome[Any]:
-        async with chat.astream(prompt, **options) as events:
-            async for _ in events:
-                pass
-        return events.outcome
-
-    match face:
-        case "run":
-            return chat.run(prompt, **options)
-        case "arun":
-            return run_coroutine(chat.arun(prompt, **options))
-        case "stream":
-            with chat.stream(prompt, **options) as events:
-                list(events)
-            return events.outcome
-        case _:
-            return run_coroutine(take_all())
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -121,24 +101,7 @@ def pause(chat: Chat[Any]) -> RunPaused:
 
 def resume(runnable: Any, face: str, paused: RunPaused, approved: bool | str = True) -> Outcome[Any]:
     approvals = {call.id: approved for call in paused.calls}
-
-    async def take_all() -> Outcome[Any]:
-        async with runnable.astream_resume(paused.facts, approvals=approvals) as events:
-            async for _ in events:
-                pass
-        return events.outcome
-
-    match face:
-        case "run":
-            return runnable.resume(paused.facts, approvals=approvals)
-        case "arun":
-            return run_coroutine(runnable.aresume(paused.facts, approvals=approvals))
-        case "stream":
-            with runnable.stream_resume(paused.facts, approvals=approvals) as events:
-                list(events)
-            return events.outcome
-        case _:
-            return run_coroutine(take_all())
+    return start(runnable, face, paused.facts, resumes=True, approvals=approvals)
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tests.cases import each_case
 from toolspeak.loop.words import EFFECT_UNKNOWN
-from toolspeak.run import Agent, Chat, Outcome
+from toolspeak.run import Agent, Outcome
 from toolspeak.testing import FakeClock, ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import Context, Happened, Tool, tool
 from toolspeak.values.codec import dump_facts, load_facts
@@ -24,7 +24,7 @@ from toolspeak.values.limits import Limits
 from toolspeak.values.messages import ToolCall
 
 from . import pausing
-from .playing import FACES, check, play, run_coroutine, sendable, summarize
+from .playing import FACES, check, play, run_coroutine, sendable, start, summarize
 
 MADE: Counter[tuple[str, str]] = Counter()
 """How often each function was really entered."""
@@ -465,26 +465,6 @@ STOPPED: dict[str, tuple[Sequence[ScriptedReply], Limits]] = {
 }
 
 
-def resume_by(runnable: Agent | Chat, face: str, facts: Sequence[Fact], **options: Any) -> Outcome[Any]:
-    async def take_all() -> Outcome[Any]:
-        async with runnable.astream_resume(facts, **options) as events:
-            async for _ in events:
-                pass
-        return events.outcome
-
-    match face:
-        case "run":
-            return runnable.resume(facts, **options)
-        case "arun":
-            return run_coroutine(runnable.aresume(facts, **options))
-        case "stream":
-            with runnable.stream_resume(facts, **options) as events:
-                list(events)
-            return events.outcome
-        case _:
-            return run_coroutine(take_all())
-
-
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_run_that_stopped_at_a_limit_goes_on_with_a_larger_one(name: str, face: str):
@@ -494,7 +474,7 @@ def test_a_run_that_stopped_at_a_limit_goes_on_with_a_larger_one(name: str, face
     assert stopped.stop_reason in ("limit", "loop")
     assert agent.resume(stopped.facts).stop_reason == stopped.stop_reason
     facts = load_facts(dump_facts(stopped.facts))
-    outcome = resume_by(agent, face, facts, limits=Limits(turns=20, repeats=9))
+    outcome = start(agent, face, facts, resumes=True, limits=Limits(turns=20, repeats=9))
     assert (outcome.stop_reason, outcome.text) == ("answered", "Read.")
     sendable(outcome.messages)
     assert load_facts(dump_facts(outcome.facts)) == outcome.facts
@@ -504,7 +484,7 @@ def test_a_conversation_takes_limits_too():
     chat = Agent(ScriptedModel(THREE_READS), TOOLS).chat()
     stopped = chat.run("Read.", limits=Limits(turns=1))
     again = chat.agent.chat()
-    assert resume_by(again, "run", stopped.facts, limits=Limits()).text == "Read."
+    assert again.resume(stopped.facts, limits=Limits()).text == "Read."
     assert len(again.messages) == 8
 
 

@@ -11,6 +11,7 @@ from toolspeak.cli.options import (
     JsonOption,
     complete_conversation,
     complete_template,
+    option,
     take_options,
 )
 from toolspeak.values.errors import UsageError
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 log_app = typer.Typer(rich_markup_mode=None)
 templates_app = typer.Typer(rich_markup_mode=None)
 
-CountOption = Annotated[
-    int, typer.Option("-n", "--count", metavar="N", min=0, help="Show at most N conversations; 0 for all.")
-]
+CountOption = Annotated[int, option("-n --count N", "Show at most N conversations; 0 for all.", min=0)]
 
 
 @log_app.callback(invoke_without_command=True)
@@ -53,7 +52,7 @@ def log_show_command(
             metavar="ID", help="The conversation; the last one if left out.", autocompletion=complete_conversation
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one per line.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the facts as JSON, one per line.")] = False,
 ) -> None:
     """Show a conversation."""
     from toolspeak.cli.log import show_conversation
@@ -85,11 +84,8 @@ def log_delete_command(
         list[str] | None,
         typer.Argument(metavar="ID", help="The conversations.", autocompletion=complete_conversation),
     ] = None,
-    before: Annotated[
-        str | None,
-        typer.Option("--before", metavar="DAY", help="Delete those that have not changed since this day."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    before: Annotated[str | None, option("--before DAY", "Delete those that have not changed since this day.")] = None,
+    yes: Annotated[bool, option("--yes", "Delete without asking.")] = False,
 ) -> None:
     """Delete conversations from the log."""
     from toolspeak.cli.log import delete_conversations, delete_older

@@ -17,6 +17,7 @@ from toolspeak.cli.options import (
     ModelOption,
     TrustProjectOption,
     explain_missing,
+    option,
     take_options,
 )
 from toolspeak.cli.server_options import ServeOptions
@@ -36,11 +37,11 @@ def eval_command(options: EvalOptions) -> None:
 
 def calibrate_command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model, as for --model.")],
-    minutes: Annotated[float, typer.Option("--minutes", metavar="N", min=0, help="Take about N minutes at most.")] = 12,
+    minutes: Annotated[float, option("--minutes N", "Take about N minutes at most.", min=0)] = 12,
     dialect: DialectsOption = "all",
     max_tokens: MaxTokensOption = 256,
-    show: Annotated[bool, typer.Option("--show", help="Only print the saved dialect of the model.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Only delete the saved dialect.")] = False,
+    show: Annotated[bool, option("--show", "Only print the saved dialect of the model.")] = False,
+    forget: Annotated[bool, option("--forget", "Only delete the saved dialect.")] = False,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
@@ -82,9 +83,7 @@ local_app = typer.Typer(
 @local_app.command("start")
 def start_command(
     model: ModelOption = None,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", metavar="N", min=0.1, help="Unload it N minutes after its last use.")
-    ] = None,
+    minutes: Annotated[float | None, option("--minutes N", "Unload it N minutes after its last use.", min=0.1)] = None,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
@@ -109,7 +108,7 @@ def stop_command() -> None:
 
 @local_app.command("status")
 def status_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the status as JSON.")] = False,
 ) -> None:
     """Show which embedded models are kept loaded, by which process, and until when."""
     from toolspeak.cli.embedded import print_status

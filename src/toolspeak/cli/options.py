@@ -153,6 +153,13 @@ def complete_sampling() -> Completions:
     return [(f"{name}=", "") for name in ("temperature", "max_tokens", "top_p", "seed", "stop")]
 
 
+def option(form: str, help: str, **more: Any) -> Any:
+    """Declare an option, such as `--model -m NAME`: its names, and what stands for its value if it takes one."""
+    words = form.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    return typer.Option(*words, metavar=metavar, help=help, **more)
+
+
 class Form(StrEnum):
     """The forms in which `toolspeak tools` prints tools."""
 
@@ -183,67 +190,45 @@ TargetArgument = Annotated[
 
 ToolsOption = Annotated[
     tuple[str, ...],
-    typer.Option(
-        "--tools",
-        metavar="TARGET",
-        help="Functions that the model may call: module, file.py, folder/ or module:function. Repeatable.",
+    option(
+        "--tools TARGET", "Functions that the model may call: module, file.py, folder/ or module:function. Repeatable."
     ),
 ]
 
-PortOption = Annotated[
-    int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
-]
+PortOption = Annotated[int, option("--port N", "The port to listen on; 0 for any free one.", min=0, max=65535)]
 
 ModelOption = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        help="The model: local, openai:NAME, http://…/v1#NAME and so on.",
-        autocompletion=complete_model,
+    option(
+        "--model -m NAME", "The model: local, openai:NAME, http://…/v1#NAME and so on.", autocompletion=complete_model
     ),
 ]
 
 DialectOption = Annotated[
-    str | None,
-    typer.Option(
-        "--dialect", metavar="NAME", help="How the model writes its calls: native, json, typescript or python."
-    ),
+    str | None, option("--dialect NAME", "How the model writes its calls: native, json, typescript or python.")
 ]
 
-DialectsOption = Annotated[
-    str, typer.Option("--dialect", metavar="NAMES", help="The dialects to compare, separated by commas, or all.")
-]
+DialectsOption = Annotated[str, option("--dialect NAMES", "The dialects to compare, separated by commas, or all.")]
 
 DebugOption = Annotated[
-    bool, typer.Option("--debug", help="Print the log on standard error: requests, turns, and failures of tools.")
+    bool, option("--debug", "Print the log on standard error: requests, turns, and failures of tools.")
 ]
 
 TrustProjectOption = Annotated[
-    bool, typer.Option("--trust-project", help="Trust the settings of this project for this command, without asking.")
+    bool, option("--trust-project", "Trust the settings of this project for this command, without asking.")
 ]
 
-MaxTokensOption = Annotated[
-    int, typer.Option("--max-tokens", metavar="N", min=1, help="Cut each answer after N tokens.")
-]
+MaxTokensOption = Annotated[int, option("--max-tokens N", "Cut each answer after N tokens.", min=1)]
 
 AdapterOption = Annotated[
     str | None,
-    typer.Option(
-        "--adapter",
-        metavar="NAME",
-        help="The adapter of the embedded model: built-in, none, or the path of a GGUF file.",
-    ),
+    option("--adapter NAME", "The adapter of the embedded model: built-in, none, or the path of a GGUF file."),
 ]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, option("--json", "Print JSON.")]
 
 OriginsOption = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--allow-origin", metavar="ORIGIN", help="A web page that may send requests: https://HOST. Repeatable."
-    ),
+    tuple[str, ...], option("--allow-origin ORIGIN", "A web page that may send requests: https://HOST. Repeatable.")
 ]
 
 
@@ -274,44 +259,33 @@ class ConversationOptions:
     model: ModelOption = None
     dialect: DialectOption = None
     adapter: AdapterOption = None
-    system: Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt.")] = None
+    system: Annotated[str | None, option("--system -s TEXT", "The system prompt.")] = None
     tool_choice: Annotated[
         str | None,
-        typer.Option(
-            "--tool-choice",
-            metavar="CHOICE",
-            help="auto, none, required, or the names of tools that must be called, separated by commas.",
+        option(
+            "--tool-choice CHOICE",
+            "auto, none, required, or the names of tools that must be called, separated by commas.",
         ),
     ] = None
     tool_budget: Annotated[
         int | None,
-        typer.Option(
-            "--tool-budget",
-            metavar="TOKENS",
+        option(
+            "--tool-budget TOKENS",
+            "The most tokens that tools may take in a request. The model finds the others with find_tools.",
             min=1,
-            help="The most tokens that tools may take in a request. The model finds the others with find_tools.",
         ),
     ] = None
     code: Annotated[
-        bool | None,
-        typer.Option("--code/--no-code", help="Let the model write programs that call the functions, in a sandbox."),
+        bool | None, option("--code/--no-code", "Let the model write programs that call the functions, in a sandbox.")
     ] = None
-    max_turns: Annotated[
-        int | None,
-        typer.Option("--max-turns", metavar="N", min=1, help="Stop after N turns of the model per prompt."),
-    ] = None
+    max_turns: Annotated[int | None, option("--max-turns N", "Stop after N turns of the model per prompt.", min=1)] = (
+        None
+    )
     max_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cost",
-            metavar="DOLLARS",
-            min=0,
-            help="Stop when the answers to a prompt have cost this much.",
-        ),
+        float | None, option("--max-cost DOLLARS", "Stop when the answers to a prompt have cost this much.", min=0)
     ] = None
     context: Annotated[
-        int | None,
-        typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that take more tokens."),
+        int | None, option("--context TOKENS", "Compact conversations that take more tokens.", min=1)
     ] = None
     approve: Annotated[
         ApproveChoice | None,
@@ -319,58 +293,41 @@ class ConversationOptions:
             "--approve", help="Calls that need approval: refuse, ask you, allow the waiting ones, or allow all."
         ),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one per line.")] = False
-    record: Annotated[
-        Path | None,
-        typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak page."),
-    ] = None
+    as_json: Annotated[bool, option("--json", "Print the events of the run as JSON, one per line.")] = False
+    record: Annotated[Path | None, option("--record FILE", "Record the run in a file, for toolspeak page.")] = None
     sampling: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="NAME=VALUE",
-            help="temperature, max_tokens, top_p, seed, stop, or extra.NAME for a field of your endpoint. Repeatable.",
+        option(
+            "--option -o NAME=VALUE",
+            "temperature, max_tokens, top_p, seed, stop, or extra.NAME for a field of your endpoint. Repeatable.",
             autocompletion=complete_sampling,
         ),
     ] = ()
     attach: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--attach",
-            "-a",
-            metavar="FILE",
-            help="An image, PDF or text file to attach: a path, an address, or - for standard input. Repeatable.",
+        option(
+            "--attach -a FILE",
+            "An image, PDF or text file to attach: a path, an address, or - for standard input. Repeatable.",
         ),
     ] = ()
-    extract: Annotated[bool, typer.Option("--extract", "-x", help="Print only the last code block of the answer.")] = (
-        False
-    )
-    continue_last: Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.")] = False
+    extract: Annotated[bool, option("--extract -x", "Print only the last code block of the answer.")] = False
+    continue_last: Annotated[bool, option("--continue -c", "Continue the last conversation.")] = False
     conversation: Annotated[
         str | None,
-        typer.Option(
-            "--conversation",
-            metavar="ID",
-            help="Continue this conversation (see toolspeak log).",
-            autocompletion=complete_conversation,
+        option(
+            "--conversation ID", "Continue this conversation (see toolspeak log).", autocompletion=complete_conversation
         ),
     ] = None
     template: Annotated[
         str | None,
-        typer.Option(
-            "--template",
-            "-t",
-            metavar="NAME",
-            help="Use one of your templates (see toolspeak templates).",
+        option(
+            "--template -t NAME",
+            "Use one of your templates (see toolspeak templates).",
             autocompletion=complete_template,
         ),
     ] = None
-    param: Annotated[
-        tuple[str, ...],
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter of the template. Repeatable."),
-    ] = ()
-    no_log: Annotated[bool, typer.Option("--no-log", help="Keep this conversation out of the log.")] = False
+    param: Annotated[tuple[str, ...], option("--param -p NAME=VALUE", "A parameter of the template. Repeatable.")] = ()
+    no_log: Annotated[bool, option("--no-log", "Keep this conversation out of the log.")] = False
     debug: DebugOption = False
     trust_project: TrustProjectOption = False
     remembered_tools: tuple[str, ...] | None = None
@@ -386,47 +343,29 @@ class EvalOptions:
         "Answers": "results failures prompts_out template answers",
     }
 
-    suite: Annotated[
-        str, typer.Option("--suite", metavar="NAME", help="The questions: quick, field, answers, bfcl, or a file.")
-    ] = "quick"
+    suite: Annotated[str, option("--suite NAME", "The questions: quick, field, answers, bfcl, or a file.")] = "quick"
     model: ModelOption = None
     dialects: DialectsOption = "all"
-    categories: Annotated[
-        tuple[str, ...], typer.Option("--category", metavar="NAME", help="Ask only this category. Repeatable.")
-    ] = ()
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Ask at most N questions of each category.")
-    ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The seed of the random choice for --limit.")] = 0
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, help="Ask N questions at the same time.")
-    ] = 1
+    categories: Annotated[tuple[str, ...], option("--category NAME", "Ask only this category. Repeatable.")] = ()
+    limit: Annotated[int | None, option("--limit N", "Ask at most N questions of each category.", min=1)] = None
+    seed: Annotated[int, option("--seed S", "The seed of the random choice for --limit.")] = 0
+    concurrency: Annotated[int, option("--concurrency N", "Ask N questions at the same time.", min=1)] = 1
     max_tokens: MaxTokensOption = 256
     results: Annotated[
         Path | None,
-        typer.Option(
-            "--results",
-            metavar="FILE",
-            help="The file for all answers. Questions with an answer there are not asked again.",
-        ),
+        option("--results FILE", "The file for all answers. Questions with an answer there are not asked again."),
     ] = None
-    failures: Annotated[
-        Path | None, typer.Option("--failures", metavar="FILE", help="Write the wrong answers to a file.")
-    ] = None
+    failures: Annotated[Path | None, option("--failures FILE", "Write the wrong answers to a file.")] = None
     prompts_out: Annotated[
-        Path | None,
-        typer.Option("--prompts-out", metavar="FILE", help="Only write the prompts, to be answered elsewhere."),
+        Path | None, option("--prompts-out FILE", "Only write the prompts, to be answered elsewhere.")
     ] = None
-    template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="The chat template for --prompts-out: qwen2.5 or chatml.")
-    ] = "qwen2.5"
+    template: Annotated[str, option("--template NAME", "The chat template for --prompts-out: qwen2.5 or chatml.")] = (
+        "qwen2.5"
+    )
     answers: Annotated[
-        tuple[Path, ...],
-        typer.Option("--answers", metavar="FILE", help="Only score answers that were made elsewhere. Repeatable."),
+        tuple[Path, ...], option("--answers FILE", "Only score answers that were made elsewhere. Repeatable.")
     ] = ()
-    again: Annotated[
-        int, typer.Option("--again", metavar="N", min=0, help="Ask again after a malformed call, at most N times.")
-    ] = 0
+    again: Annotated[int, option("--again N", "Ask again after a malformed call, at most N times.", min=0)] = 0
     adapter: AdapterOption = None
     trust_project: TrustProjectOption = False
 
@@ -437,27 +376,22 @@ class ConformanceOptions:
 
     readers: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--reader",
-            metavar="TARGET",
-            help="A reader: module:function or file.py:function, called with (text, tools); toolspeak is ours. "
-            "Repeatable.",
+        option(
+            "--reader TARGET",
+            "A reader: module:function or file.py:function, called with (text, tools); toolspeak is ours. Repeatable.",
         ),
     ] = ()
     records: Annotated[
-        str | None,
-        typer.Option("--records", metavar="FILE", help="Your own records, a .jsonl file, instead of toolspeak's."),
+        str | None, option("--records FILE", "Your own records, a .jsonl file, instead of toolspeak's.")
     ] = None
-    timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="S", min=0.01, help="Seconds that a reader may take for one text.")
-    ] = 5.0
+    timeout_s: Annotated[float, option("--timeout S", "Seconds that a reader may take for one text.", min=0.01)] = 5.0
     failures: Annotated[
-        bool, typer.Option("--failures", help="Show the records that a reader got wrong, with the expected calls.")
+        bool, option("--failures", "Show the records that a reader got wrong, with the expected calls.")
     ] = False
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False
+    as_markdown: Annotated[bool, option("--markdown", "Print the tables in Markdown.")] = False
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; with --failures, also each record that a reader got wrong.")
+        bool, option("--json", "Print JSON; with --failures, also each record that a reader got wrong.")
     ] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a reader was wrong or gave no answer to a text.")
-    ] = False
+    strict: Annotated[bool, option("--strict", "Exit with 1 if a reader was wrong or gave no answer to a text.")] = (
+        False
+    )

@@ -10,6 +10,7 @@ from toolspeak.cli.options import (
     DebugOption,
     JsonOption,
     explain_missing,
+    option,
     take_options,
 )
 from toolspeak.cli.server_options import McpServeOptions, PageOptions, StartOptions, StoreOption
@@ -37,10 +38,7 @@ ServerArgument = Annotated[
 ]
 
 ServersFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--servers", metavar="FILE", help="The mcp.json that names the server, if it was not used yet.", dir_okay=False
-    ),
+    Path | None, option("--servers FILE", "The mcp.json that names the server, if it was not used yet.", dir_okay=False)
 ]
 
 
@@ -76,9 +74,7 @@ def trust_server_command(
     name: NameArgument,
     hints: Annotated[
         bool | None,
-        typer.Option(
-            "--hints/--no-hints", help="Trust the server's hints that a tool is read-only or may be repeated."
-        ),
+        option("--hints/--no-hints", "Trust the server's hints that a tool is read-only or may be repeated."),
     ] = None,
 ) -> None:
     """Accept the current tools of an MCP server."""
@@ -109,7 +105,7 @@ def login_command(
     name: ServerArgument,
     servers: ServersFileOption = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the address in a browser, or only print it.")
+        bool, option("--browser/--no-browser", "Open the address in a browser, or only print it.")
     ] = True,
 ) -> None:
     """Log in to an MCP server over HTTP, so that its tools can be used.
@@ -168,9 +164,7 @@ OptionalRunArgument = Annotated[
 ]
 
 
-SinceOption = Annotated[
-    str, typer.Option("--since", metavar="TIME", help="Only runs that were started within the last 90s, 15m, 2h or 1d.")
-]
+SinceOption = Annotated[str, option("--since TIME", "Only runs that were started within the last 90s, 15m, 2h or 1d.")]
 
 
 class StatusChoice(StrEnum):
@@ -193,25 +187,15 @@ def worker_command(
     store: StoreOption,
     deps: Annotated[
         str | None,
-        typer.Option(
-            "--deps",
-            metavar="APP.py:NAME",
-            help="The function that creates the deps of a run, for tools that take a Context.",
-        ),
+        option("--deps APP.py:NAME", "The function that creates the deps of a run, for tools that take a Context."),
     ] = None,
-    slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Execute N runs at once.")] = 8,
+    slots: Annotated[int, option("--slots N", "Execute N runs at once.", min=1)] = 8,
     lease: Annotated[
         float,
-        typer.Option(
-            "--lease",
-            metavar="SECONDS",
-            min=0.1,
-            help="Other workers take over its runs after this long without a heartbeat.",
-        ),
+        option("--lease SECONDS", "Other workers take over its runs after this long without a heartbeat.", min=0.1),
     ] = 30.0,
     grace: Annotated[
-        float,
-        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to reach a safe point on shutdown."),
+        float, option("--grace SECONDS", "Time for runs to reach a safe point on shutdown.", min=0)
     ] = 30.0,
     debug: DebugOption = False,
 ) -> None:
@@ -236,21 +220,17 @@ def runs_command() -> None:
 @runs_app.command("list")
 def runs_list_command(
     store: StoreOption,
-    status: Annotated[
-        list[StatusChoice] | None, typer.Option("--status", help="Only runs with this status. Repeatable.")
-    ] = None,
-    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Only runs of this agent.")] = "",
-    chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="Only runs of this conversation.")] = "",
+    status: Annotated[list[StatusChoice] | None, option("--status", "Only runs with this status. Repeatable.")] = None,
+    agent: Annotated[str, option("--agent NAME", "Only runs of this agent.")] = "",
+    chat: Annotated[str, option("--chat NAME", "Only runs of this conversation.")] = "",
     data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="NAME=VALUE", help="Only runs that were started with this data. Repeatable."),
+        list[str] | None, option("--data NAME=VALUE", "Only runs that were started with this data. Repeatable.")
     ] = None,
     since: SinceOption = "",
     stop: Annotated[
-        list[str] | None,
-        typer.Option("--stop", metavar="REASON", help="Only runs with this stop reason, such as error. Repeatable."),
+        list[str] | None, option("--stop REASON", "Only runs with this stop reason, such as error. Repeatable.")
     ] = None,
-    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="Show at most N runs.")] = 20,
+    count: Annotated[int, option("-n --count N", "Show at most N runs.", min=1)] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List runs, newest first: id, time, agent, status and the first words."""
@@ -284,23 +264,17 @@ def runs_schedule_command(
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")],
     store: StoreOption,
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="The prompt; - for standard input.")] = None,
-    cron: Annotated[
-        str, typer.Option("--cron", metavar="TEXT", help="When: minute, hour, day, month, weekday: '30 9 * * mon-fri'.")
-    ] = "",
-    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The time zone of --cron.")] = "UTC",
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Or an interval: 90s, 15m, 2h or 1d.")] = "",
+    cron: Annotated[str, option("--cron TEXT", "When: minute, hour, day, month, weekday: '30 9 * * mon-fri'.")] = "",
+    timezone: Annotated[str, option("--timezone ZONE", "The time zone of --cron.")] = "UTC",
+    every: Annotated[str, option("--every TIME", "Or an interval: 90s, 15m, 2h or 1d.")] = "",
     data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
+        list[str] | None, option("--data NAME=VALUE", "Data for deps, rules and runs list. Repeatable.")
     ] = None,
-    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of its runs.")] = "",
+    lane: Annotated[str, option("--lane NAME", "The lane of its runs.")] = "",
     concurrency: Annotated[
-        int | None,
-        typer.Option("--concurrency", metavar="N", min=1, help="With --lane: execute this many runs at once."),
+        int | None, option("--concurrency N", "With --lane: execute this many runs at once.", min=1)
     ] = None,
-    webhook: Annotated[
-        str, typer.Option("--webhook", metavar="URL", help="Send the end of each run to this address, signed.")
-    ] = "",
+    webhook: Annotated[str, option("--webhook URL", "Send the end of each run to this address, signed.")] = "",
 ) -> None:
     """Let workers start runs on a schedule. It replaces a schedule of the same name."""
     from toolspeak.cli.runs import schedule_run
@@ -323,7 +297,7 @@ def runs_schedule_command(
 @runs_app.command("schedules")
 def runs_schedules_command(
     store: StoreOption,
-    drop: Annotated[str, typer.Option("--drop", metavar="NAME", help="Delete this schedule instead.")] = "",
+    drop: Annotated[str, option("--drop NAME", "Delete this schedule instead.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """List the schedules and when each is next due."""
@@ -346,7 +320,7 @@ def runs_stats_command(store: StoreOption, since: SinceOption = "", as_json: Jso
 def runs_show_command(
     store: StoreOption,
     run: OptionalRunArgument = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one per line.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the facts as JSON, one per line.")] = False,
 ) -> None:
     """Show what has happened in a run, and the calls that wait: for an approval, a time or a signal."""
     from toolspeak.cli.runs import show_run
@@ -358,10 +332,8 @@ def runs_show_command(
 def runs_follow_command(
     store: StoreOption,
     run: OptionalRunArgument = None,
-    after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Continue after this event id, as --json prints it.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one per line.")] = False,
+    after: Annotated[str | None, option("--after ID", "Continue after this event id, as --json prints it.")] = None,
+    as_json: Annotated[bool, option("--json", "Print the events as JSON, one per line.")] = False,
 ) -> None:
     """Show a run live until it has ended. Ctrl-C ends the command, not the run.
 
@@ -443,10 +415,7 @@ def runs_fork_command(
     prompt: Annotated[
         str | None, typer.Argument(metavar="PROMPT", help="The next prompt; - for standard input.")
     ] = None,
-    turns: Annotated[
-        int | None,
-        typer.Option("--turns", metavar="N", min=0, help="Keep N turns; all complete ones if left out."),
-    ] = None,
+    turns: Annotated[int | None, option("--turns N", "Keep N turns; all complete ones if left out.", min=0)] = None,
 ) -> None:
     """Start another run with the first turns of a run, which does not change; print the new run's id."""
     from toolspeak.cli.runs import fork_run
@@ -458,10 +427,7 @@ def runs_fork_command(
 def runs_prune_command(
     store: StoreOption,
     days: Annotated[
-        float,
-        typer.Option(
-            "--days", metavar="N", min=0, help="Delete runs that ended and signals that arrived more than N days ago."
-        ),
+        float, option("--days N", "Delete runs that ended and signals that arrived more than N days ago.", min=0)
     ],
 ) -> None:
     """Delete runs that ended long ago. The runs of a conversation are deleted together."""

@@ -16,6 +16,7 @@ from toolspeak.cli.options import (
     ToolsOption,
     TrustProjectOption,
     complete_model,
+    option,
 )
 from toolspeak.values.frozen import frozen
 
@@ -32,17 +33,12 @@ class ServeOptions:
         "Functions and durable runs": "mcp store agents deps",
     }
 
-    models: Annotated[
-        tuple[str, ...], typer.Option("--model", metavar="NAME", help="A model to serve. Repeatable.")
-    ] = ()
+    models: Annotated[tuple[str, ...], option("--model NAME", "A model to serve. Repeatable.")] = ()
     dialect: DialectOption = None
-    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, option("--host HOST", "The address to listen on.")] = "127.0.0.1"
     port: PortOption = 8765
     key_env: Annotated[
-        str | None,
-        typer.Option(
-            "--key-env", metavar="NAME", help="The environment variable that holds the key clients must send."
-        ),
+        str | None, option("--key-env NAME", "The environment variable that holds the key clients must send.")
     ] = None
     retries: Annotated[
         int,
@@ -54,99 +50,76 @@ class ServeOptions:
         ),
     ] = 1
     timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout", metavar="SECONDS", min=0.001, help="Give up on an endpoint that sends nothing for this long."
-        ),
+        float, option("--timeout SECONDS", "Give up on an endpoint that sends nothing for this long.", min=0.001)
     ] = 300.0
     no_store: Annotated[
-        bool,
-        typer.Option("--no-store", help="Store no answers of the Responses API; clients send whole conversations."),
+        bool, option("--no-store", "Store no answers of the Responses API; clients send whole conversations.")
     ] = False
-    mend: Annotated[bool, typer.Option("--mend/--no-mend", help="Ask the model again when a call is malformed.")] = True
+    mend: Annotated[bool, option("--mend/--no-mend", "Ask the model again when a call is malformed.")] = True
     thinks: Annotated[
         bool,
-        typer.Option(
-            "--thinks",
-            help="Answers may begin inside their reasoning, without an opening tag: don't stream it as text.",
+        option(
+            "--thinks", "Answers may begin inside their reasoning, without an opening tag: don't stream it as text."
         ),
     ] = False
     one_call: Annotated[
-        bool,
-        typer.Option(
-            "--one-call", help="Pass on only the first call of an answer, for agents that run all calls at once."
-        ),
+        bool, option("--one-call", "Pass on only the first call of an answer, for agents that run all calls at once.")
     ] = False
     record: Annotated[
-        Path | None,
-        typer.Option(
-            "--record", metavar="DIR", help="Record the exchanges with the models in this folder, without keys."
-        ),
+        Path | None, option("--record DIR", "Record the exchanges with the models in this folder, without keys.")
     ] = None
     replay: Annotated[
-        Path | None,
-        typer.Option("--replay", metavar="DIR", help="Answer from the recordings in this folder, without the models."),
+        Path | None, option("--replay DIR", "Answer from the recordings in this folder, without the models.")
     ] = None
     aliases: Annotated[
-        tuple[str, ...],
-        typer.Option("--alias", metavar="NAME=MODEL", help="Another name for a model that is served. Repeatable."),
+        tuple[str, ...], option("--alias NAME=MODEL", "Another name for a model that is served. Repeatable.")
     ] = ()
     origins: OriginsOption = ()
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse requests with fields or tools that would be left out.")
-    ] = False
+    strict: Annotated[bool, option("--strict", "Refuse requests with fields or tools that would be left out.")] = False
     tool_budget: Annotated[
         int | None,
-        typer.Option(
-            "--tool-budget",
-            metavar="TOKENS",
-            min=1,
-            help="Cut the descriptions of tools until all tools together take this many tokens; a model reads the "
+        option(
+            "--tool-budget TOKENS",
+            "Cut the descriptions of tools until all tools together take this many tokens; a model reads the "
             "whole of one with a call of help.",
+            min=1,
         ),
     ] = None
     show: Annotated[
-        bool, typer.Option("--show", help="Write each exchange to standard output, as a line of JSON without keys.")
+        bool, option("--show", "Write each exchange to standard output, as a line of JSON without keys.")
     ] = False
     watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
+        bool, option("--watch", "Keep the last hundred exchanges in memory, served at /exchanges behind the key.")
     ] = False
     otlp: Annotated[
         str | None,
-        typer.Option(
-            "--otlp",
-            metavar="URL",
-            help="Send spans of each exchange to this OpenTelemetry collector, such as http://127.0.0.1:4318.",
+        option(
+            "--otlp URL", "Send spans of each exchange to this OpenTelemetry collector, such as http://127.0.0.1:4318."
         ),
     ] = None
     otlp_content: Annotated[
-        bool, typer.Option("--otlp-content", help="With --otlp: send prompts and answers, too, without keys.")
+        bool, option("--otlp-content", "With --otlp: send prompts and answers, too, without keys.")
     ] = False
     mcp: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--mcp",
-            metavar="TARGET",
-            help="Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
+        option(
+            "--mcp TARGET",
+            "Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
         ),
     ] = ()
     store: Annotated[
         str | None,
-        typer.Option(
-            "--store",
-            metavar="URL",
-            help="Serve the durable runs of this store at /runs, and its metrics at /metrics; beside an SQLite file, "
+        option(
+            "--store URL",
+            "Serve the durable runs of this store at /runs, and its metrics at /metrics; beside an SQLite file, "
             "keep answers of the Responses API.",
         ),
     ] = None
     agents: Annotated[
-        str | None,
-        typer.Option("--agents", metavar="APP.py:NAME", help="Execute the runs of the store here, with these agents."),
+        str | None, option("--agents APP.py:NAME", "Execute the runs of the store here, with these agents.")
     ] = None
     deps: Annotated[
-        str | None,
-        typer.Option("--deps", metavar="APP.py:NAME", help="With --agents: the function that creates deps for a run."),
+        str | None, option("--deps APP.py:NAME", "With --agents: the function that creates deps for a run.")
     ] = None
     adapter: AdapterOption = None
     trust_project: TrustProjectOption = False
@@ -164,21 +137,14 @@ class McpServeOptions:
         ),
     ]
     http: Annotated[
-        str | None,
-        typer.Option(
-            "--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp; port 0 for any free one."
-        ),
+        str | None, option("--http HOST:PORT", "Serve over HTTP, at http://HOST:PORT/mcp; port 0 for any free one.")
     ] = None
     key_env: Annotated[
-        str | None,
-        typer.Option(
-            "--key-env", metavar="NAME", help="The environment variable that holds the key HTTP clients must send."
-        ),
+        str | None, option("--key-env NAME", "The environment variable that holds the key HTTP clients must send.")
     ] = None
     origins: OriginsOption = ()
     name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="The name of the server; that of the first target if left out."),
+        str | None, option("--name NAME", "The name of the server; that of the first target if left out.")
     ] = None
     approve: Annotated[
         ApproveChoice,
@@ -188,13 +154,7 @@ class McpServeOptions:
         ),
     ] = ApproveChoice.ask
     timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout",
-            metavar="SECONDS",
-            min=0.001,
-            help="Give up on a call, if its tool has no timeout.",
-        ),
+        float | None, option("--timeout SECONDS", "Give up on a call, if its tool has no timeout.", min=0.001)
     ] = None
 
 
@@ -202,11 +162,10 @@ STORE_VARIABLE = "TOOLSPEAK_STORE"
 
 StoreOption = Annotated[
     str,
-    typer.Option(
-        "--store",
-        metavar="URL",
+    option(
+        "--store URL",
+        "The store of the runs: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
         envvar=STORE_VARIABLE,
-        help="The store of the runs: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 
@@ -218,29 +177,22 @@ class StartOptions:
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name of the agent in the workers.")]
     store: StoreOption
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="The prompt; - for standard input.")] = None
-    key: Annotated[
-        str,
-        typer.Option("--key", metavar="KEY", help="A second start with this key returns the same run."),
-    ] = ""
-    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Runs with a higher priority go first.")] = 0
-    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane of the run.")] = ""
+    key: Annotated[str, option("--key KEY", "A second start with this key returns the same run.")] = ""
+    priority: Annotated[int, option("--priority N", "Runs with a higher priority go first.")] = 0
+    lane: Annotated[str, option("--lane NAME", "The lane of the run.")] = ""
     concurrency: Annotated[
-        int | None,
-        typer.Option("--concurrency", metavar="N", min=1, help="With --lane: execute this many runs at once."),
+        int | None, option("--concurrency N", "With --lane: execute this many runs at once.", min=1)
     ] = None
-    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Start after a time: 90s, 15m, 2h or 1d.")] = ""
-    deadline: Annotated[
-        float | None, typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run after this many seconds.")
-    ] = None
-    chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="The conversation that the run continues.")] = ""
-    webhook: Annotated[
-        str, typer.Option("--webhook", metavar="URL", help="Send the end of the run to this address, signed.")
-    ] = ""
+    delay: Annotated[str, option("--delay TIME", "Start after a time: 90s, 15m, 2h or 1d.")] = ""
+    deadline: Annotated[float | None, option("--deadline SECONDS", "End the run after this many seconds.", min=0)] = (
+        None
+    )
+    chat: Annotated[str, option("--chat NAME", "The conversation that the run continues.")] = ""
+    webhook: Annotated[str, option("--webhook URL", "Send the end of the run to this address, signed.")] = ""
     data: Annotated[
-        tuple[str, ...],
-        typer.Option("--data", metavar="NAME=VALUE", help="Data for deps, rules and runs list. Repeatable."),
+        tuple[str, ...], option("--data NAME=VALUE", "Data for deps, rules and runs list. Repeatable.")
     ] = ()
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False
+    follow: Annotated[bool, option("--follow -f", "Show the run live.")] = False
     as_json: JsonOption = False
 
 
@@ -254,60 +206,47 @@ class PageOptions:
     ] = None
     store: Annotated[
         str | None,
-        typer.Option(
-            "--store",
-            metavar="URL",
+        option(
+            "--store URL",
+            "Show the durable runs of this store, live, with buttons for approvals.",
             envvar=STORE_VARIABLE,
-            help="Show the durable runs of this store, live, with buttons for approvals.",
         ),
     ] = None
     url: Annotated[
         str | None,
-        typer.Option(
-            "--url",
-            metavar="GATEWAY",
-            help="Show the exchanges of a gateway that runs with --watch; its key is read from --key-env.",
+        option(
+            "--url GATEWAY", "Show the exchanges of a gateway that runs with --watch; its key is read from --key-env."
         ),
     ] = None
     key_env: Annotated[
-        str | None,
-        typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key of the gateway."),
+        str | None, option("--key-env NAME", "The environment variable that holds the key of the gateway.")
     ] = None
     tools: ToolsOption = ()
     models: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
+        option(
+            "--model -m NAME",
+            "Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
             autocompletion=complete_model,
         ),
     ] = ()
     keep: Annotated[
         Path | None,
-        typer.Option(
-            "--keep",
-            metavar="FOLDER",
-            help="Keep the runs of the playground in this folder instead of your data folder.",
-        ),
+        option("--keep FOLDER", "Keep the runs of the playground in this folder instead of your data folder."),
     ] = None
-    chat: Annotated[bool, typer.Option("--chat", help="Open a chat; it is logged, unless log = false.")] = False
+    chat: Annotated[bool, option("--chat", "Open a chat; it is logged, unless log = false.")] = False
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            help="Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
+        option(
+            "--export FILE",
+            "Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
         ),
     ] = None
     redact: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--redact", metavar="FIELD", help="Leave this field of arguments and results out of the file. Repeatable."
-        ),
+        option("--redact FIELD", "Leave this field of arguments and results out of the file. Repeatable."),
     ] = ()
     port: PortOption = 0
     open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
+        bool, option("--open/--no-open", "Open the page in the browser, or only print its address.")
     ] = True

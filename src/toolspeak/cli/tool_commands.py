@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import AdapterOption, Form, TargetArgument, TrustProjectOption, complete_model
+from toolspeak.cli.options import AdapterOption, Form, TargetArgument, TrustProjectOption, complete_model, option
 from toolspeak.values.errors import UsageError
 
 
@@ -14,11 +14,9 @@ def trust_command(
         Path | None,
         typer.Argument(metavar="PATH", help="The project's folder or settings file; this folder if left out."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Trust the settings without asking.")] = False,
-    list_projects: Annotated[
-        bool, typer.Option("--list", help="List the projects that you have trusted or refused.")
-    ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Forget that you trusted or refused this project.")] = False,
+    yes: Annotated[bool, option("--yes", "Trust the settings without asking.")] = False,
+    list_projects: Annotated[bool, option("--list", "List the projects that you have trusted or refused.")] = False,
+    remove: Annotated[bool, option("--remove", "Forget that you trusted or refused this project.")] = False,
 ) -> None:
     """Trust the settings of a project.
 
@@ -40,15 +38,13 @@ def trust_command(
 def config_command(
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="Show the endpoint and the dialect of this model instead, and why they were chosen.",
+        option(
+            "--model -m NAME",
+            "Show the endpoint and the dialect of this model instead, and why they were chosen.",
             autocompletion=complete_model,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the settings as JSON.")] = False,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
@@ -69,16 +65,12 @@ def config_command(
 def doctor_command(
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="Check this model instead of the one in the settings.",
-            autocompletion=complete_model,
+        option(
+            "--model -m NAME", "Check this model instead of the one in the settings.", autocompletion=complete_model
         ),
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Contact no endpoint and no database.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    offline: Annotated[bool, option("--offline", "Contact no endpoint and no database.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the findings as JSON.")] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Check this installation, and suggest a fix for each fault.
@@ -98,32 +90,24 @@ def doctor_command(
 
 def tools_command(
     target: TargetArgument,
-    form: Annotated[
-        Form | None, typer.Option("--as", help="Print the tools as this API or dialect sends them.")
-    ] = None,
+    form: Annotated[Form | None, option("--as", "Print the tools as this API or dialect sends them.")] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Print strict schemas: every property required, optional ones nullable.")
+        bool, option("--strict", "Print strict schemas: every property required, optional ones nullable.")
     ] = False,
-    skipped: Annotated[bool, typer.Option("--skipped", help="List what is not a tool, and why.")] = False,
+    skipped: Annotated[bool, option("--skipped", "List what is not a tool, and why.")] = False,
     tool_budget: Annotated[
         int | None,
-        typer.Option(
-            "--tool-budget",
-            metavar="TOKENS",
+        option(
+            "--tool-budget TOKENS",
+            "Show how many tokens the tools take, estimated, and what this budget would cut.",
             min=1,
-            help="Show how many tokens the tools take, estimated, and what this budget would cut.",
         ),
     ] = None,
-    prompt: Annotated[
-        str,
-        typer.Option("--prompt", metavar="TEXT", help="With --tool-budget: the message that selects tools."),
-    ] = "",
+    prompt: Annotated[str, option("--prompt TEXT", "With --tool-budget: the message that selects tools.")] = "",
     find: Annotated[
         str | None,
-        typer.Option(
-            "--find",
-            metavar="WORDS",
-            help="Rank the tools by how well they fit a request, explain why, and warn about similar tools.",
+        option(
+            "--find WORDS", "Rank the tools by how well they fit a request, explain why, and warn about similar tools."
         ),
     ] = None,
 ) -> None:
@@ -161,9 +145,7 @@ def call_command(
     target: TargetArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the tool.")],
     pairs: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments of the call.")] = None,
-    json_text: Annotated[
-        str | None, typer.Option("--json", metavar="OBJECT", help="Arguments of the call as a JSON object.")
-    ] = None,
+    json_text: Annotated[str | None, option("--json OBJECT", "Arguments of the call as a JSON object.")] = None,
 ) -> None:
     """Call a tool yourself and print what a model would get.
 
@@ -193,33 +175,25 @@ def parse_command(
     ] = None,
     tools: Annotated[
         str | None,
-        typer.Option(
-            "--tools",
-            metavar="TARGET",
-            help="The tools that the model had: functions, as for toolspeak tools, or a .json file of schemas.",
+        option(
+            "--tools TARGET",
+            "The tools that the model had: functions, as for toolspeak tools, or a .json file of schemas.",
         ),
     ] = None,
     dialect: Annotated[
         str,
-        typer.Option(
-            "--dialect",
-            metavar="NAME",
-            help="The dialect of the text: native, json, typescript, python, or code for either language.",
+        option(
+            "--dialect NAME", "The dialect of the text: native, json, typescript, python, or code for either language."
         ),
     ] = "json",
     batch: Annotated[
-        str | None,
-        typer.Option(
-            "--batch", metavar="FILE", help="Read many texts: a .jsonl file of records with id, tools and text."
-        ),
+        str | None, option("--batch FILE", "Read many texts: a .jsonl file of records with id, tools and text.")
     ] = None,
     why: Annotated[
         bool,
-        typer.Option(
-            "--why", help="Show the annotated text: what each part was parsed as, by which rule, what was repaired."
-        ),
+        option("--why", "Show the annotated text: what each part was parsed as, by which rule, what was repaired."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the result as JSON.")] = False,
 ) -> None:
     """Show the tool calls in a model's text.
 
@@ -262,10 +236,8 @@ def graph_command(
             help="Functions, as for toolspeak tools; or a file that toolspeak run --record wrote.",
         ),
     ],
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Also write a picture to a file.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="The name of the agent's model in the drawing.")
-    ] = None,
+    svg: Annotated[Path | None, option("--svg FILE", "Also write a picture to a file.")] = None,
+    model: Annotated[str | None, option("--model NAME", "The name of the agent's model in the drawing.")] = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Draw an agent or a recorded run, in mermaid.
@@ -288,16 +260,12 @@ def trace_command(
     ],
     otlp: Annotated[
         str | None,
-        typer.Option(
-            "--otlp",
-            metavar="URL",
-            help="Send the spans to this OpenTelemetry collector, such as http://127.0.0.1:4318.",
-        ),
+        option("--otlp URL", "Send the spans to this OpenTelemetry collector, such as http://127.0.0.1:4318."),
     ] = None,
     content: Annotated[
-        bool, typer.Option("--content", help="With --otlp: send prompts, answers, arguments and results, too.")
+        bool, option("--content", "With --otlp: send prompts, answers, arguments and results, too.")
     ] = False,
-    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The name of the agent in spans.")] = "",
+    agent: Annotated[str, option("--agent NAME", "The name of the agent in spans.")] = "",
 ) -> None:
     """Show a recorded run as a tree of spans, or send them to an OpenTelemetry collector.
 

@@ -48,7 +48,7 @@ class Quarantine:
 
     Args:
         url: The address of the store.
-        target: Where the agents are, as `load_agents` takes it.
+        target: Where the agents are, as `load_program` takes it.
         owner: The name of the worker, which holds the run.
         deps: Where the function is that makes deps; None if there is none.
     """
@@ -98,6 +98,9 @@ def find_target(agents: Mapping[str, Agent[Any]]) -> str | None:
 def load_program(target: str, deps: str | None = None) -> tuple[dict[str, Agent[Any]], Callable[[RunRow], Any] | None]:
     """Return the agents at a place, and the function at another one that makes deps. A file that has both runs once.
 
+    A place is `app.py:agents` or `package.module:agents`. The agents are a mapping of names to agents, a function that
+    makes one, or one agent, which is known by its variable.
+
     Raises:
         UsageError: They are not there.
     """
@@ -116,17 +119,6 @@ def load_program(target: str, deps: str | None = None) -> tuple[dict[str, Agent[
             "tools get in their Context"
         )
     return agents, found
-
-
-def load_agents(target: str) -> dict[str, Agent[Any]]:
-    """Return the agents at a place: `app.py:agents` or `package.module:agents`.
-
-    There is a mapping of names to agents, a function that makes one, or one agent, which is known by its variable.
-
-    Raises:
-        UsageError: There are none.
-    """
-    return load_program(target)[0]
 
 
 def _split_target(target: str, what: str) -> tuple[str, str]:

@@ -13,7 +13,8 @@ gateway), `playground.py` (runs that the page starts; `continuation.py`: where o
 (`figures.py`) and searches them, `differences.py` compares two, `annotations.py` has what people say of them, and
 `saved_set.py` makes suites and tests of them; `home_routes.py` has their routes, `static/home.js` their table.
 `access.py` says who may use the page, `routes.py` has the routes of one run, `app.py` puts them behind the access and
-serves them. `static/` is what the browser loads: HTML, CSS and ES modules, written here and served as they are.
+serves them. `static/` is what the browser loads: HTML, CSS and ES modules, served as they are; the wheel
+has them without comments (`scripts/assets.py`).
 
 The room may import all rooms but `cli`, `gateway` and `testing`. `app.py` and `record_files.py` must not import the
 dialects, the loop, pydantic or aiohttp: `toolspeak page` shows its address before those are needed.

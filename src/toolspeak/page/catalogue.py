@@ -140,18 +140,8 @@ class SourceListing:
             "size": entry.size,
             "status": measured if measured in ("paused", "done") else entry.status,
         }
-        if entry.title:
-            data["title"] = entry.title
-        if entry.model:
-            data["model"] = entry.model
-        if entry.reason:
-            data["reason"] = entry.reason
-        if entry.run_id:
-            data["run_id"] = entry.run_id
-        if entry.conversation:
-            data["conversation"] = entry.conversation
-        if entry.labels:
-            data["labels"] = entry.labels
+        optional = ("title", "model", "reason", "run_id", "conversation", "labels")
+        data |= {name: value for name in optional if (value := getattr(entry, name))}
         if (said := entry.annotation) is not NOTHING_SAID:
             texts = {"score": said.score, "note": said.note, "tags": said.tags}
             data |= {name: value for name, value in texts.items() if value}
