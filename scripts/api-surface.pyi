@@ -379,8 +379,9 @@ def read(text, specs, *, dialect=..., finish='stop'): ...
 
 # module toolspeak.dialects.text
 class TextDialect:
-    def __init__(self, *, name, format_tools, format_calls, format_call, constrain, in_text=True): ...
+    def __init__(self, *, name, format_tools, format_calls, format_call, constrain, in_text=True, figures=False): ...
     constrain: object
+    figures: object
     format_call: object
     format_calls: object
     format_tools: object

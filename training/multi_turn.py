@@ -8,8 +8,7 @@ not trained on (`worlds/kept.py`), which a `Script` of their own runs and judges
 
 The model answers all conversations at the same time. Each is led by toolspeak's own loop: its dialects render the
 prompt, its readers read the calls, its rules say what a model is told about a call that failed and when a run ends. A
-turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation ends there and counts
-as wrong, as in BFCL.
+turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation is wrong, as in BFCL.
 
 `FOLDER/multi-turn-NAME.jsonl.gz`, or `worlds-NAME.jsonl.gz`, then has a line for each conversation, for each run NAME
 of `settings.toml` that was asked for, which `python training score FILES` judges.

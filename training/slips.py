@@ -50,8 +50,6 @@ Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"  # what the template writes after an answer in the history
 
-FIGURES_SHARE = 0.6
-
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""
 
@@ -179,9 +177,9 @@ def write_answer(tools: Sequence[ToolSpec], before: Sequence[Message], answer: M
 
 
 def vary_dialect(name: str, key: str) -> Dialect:
-    """Return a dialect; for half of the keys it shows what was worked out from results, so that both are learned."""
+    """Return a dialect; for some of the keys it shows what was worked out from results, so that both are learned."""
     found = dialect(name)
-    return replace(found, figures=rank(f"{name}/{key}") < FIGURES_SHARE) if isinstance(found, TextDialect) else found
+    return replace(found, figures=rank(f"{name}/{key}") < 0.6) if isinstance(found, TextDialect) else found
 
 
 def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Question | None:

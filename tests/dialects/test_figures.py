@@ -79,6 +79,7 @@ SHIPS = [
             ["price: a (3) < … < b (9) = d (9); sum 36, mean 6"],
         ),
         "units that differ": ([({"a": "x"}, {"w": 2, "unit": "kg"}), ({"a": "y"}, {"w": 900, "unit": "g"})], []),
+        "texts with numbers that are too long": ([({"a": "x"}, f"{'7' * 5_000} kg"), ({"a": "y"}, "7 kg")], []),
         "texts of two forms": ([({"a": "x"}, "2 kg"), ({"a": "y"}, "900 g")], []),
         "calls that differ in two arguments": ([({"a": "x", "b": 1}, 2), ({"a": "y", "b": 2}, 3)], []),
         "ids, and numbers as long as ids": (

@@ -66,7 +66,10 @@ def test_a_call_may_refer_to_the_result_of_another(case: str):
 BROKEN = {
     "its call failed": ('w = get_weather("Atlantis")\nconvert(w["temp"])', "which failed: ValueError: no such city"),
     "no such field": ('w = get_weather("Oslo")\nconvert(w["wind"])', "has no 'wind'; it has: "),
-    "no such item": ('w = get_weather("Oslo")\nconvert(w["days"][7]["low"])', "has no item 7; the number of its items is 2"),
+    "no such item": (
+        'w = get_weather("Oslo")\nconvert(w["days"][7]["low"])',
+        "has no item 7; the number of its items is 2",
+    ),
     "not an object": ('w = get_weather("Oslo")\nconvert(w["temp"]["x"])', "which has no 'x'"),
     "of a wrong type": ('w = get_weather("Oslo")\nconvert(w["city"])', "celsius"),
 }

@@ -12,7 +12,7 @@ was asked for.
 
 Under a budget of tokens, `tool_selection.py` says which of many tools a model is shown, and where; `slim_tools.py` cuts
 their descriptions, and `tool_index.py` ranks them, by words and by the meaning that `word_vectors.py` knows.
-`explanation_notes.py` has words for how a call was read.
+`explanation_notes.py` has words for how a call was read, and `figures.py` works out what follows from results.
 
 This room imports `values/`, `reading/` and, of `settings/`, `plugins.py` and `files.py`. What reads answers is imported
 with the first answer.

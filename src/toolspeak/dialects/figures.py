@@ -22,25 +22,14 @@ from typing import Any, TypeAlias, cast
 from toolspeak.values.messages import Result, Text, ToolCall
 
 FIGURES_LABEL = "Worked out"
-MAX_THINGS = 12
-"""Things that are compared at most; of more, a line would be longer than it helps."""
-
-MAX_ORDERED = 5
-"""Things whose whole order is told; of more, the lowest and the highest are."""
-
-MAX_LINES, MAX_SUM_LINES = 6, 2
-"""Lines after the results of a message, and lines with sums for each kind of record."""
-
-MAX_NAMES = 2
-"""Names that a record is given, where several of its fields tell it from the others."""
-
+MAX_THINGS = 12  # that are compared
+MAX_ORDERED = 5  # whose whole order is told; of more, the lowest and the highest are
+MAX_LINES = 6  # after the results of a message
+MAX_SUM_LINES = 2  # with sums for each kind of record
+MAX_KINDS = 4  # of records
+MAX_NAMES = 2  # of a record, where several of its fields tell it from the others
 MAX_NAME_CHARS = 40
-MAX_NUMBER_CHARS = 12
-MAX_RESULT_CHARS = 6_000
-"""Characters of a longest result that is looked into."""
-
-MAX_KINDS = 4
-"""Different values of a field by which records are grouped."""
+MAX_RESULT_CHARS = 6_000  # of a result that is looked into
 
 Number: TypeAlias = int | Decimal
 Fields: TypeAlias = dict[str, Any]
@@ -50,7 +39,8 @@ _IDENTIFIER = re.compile(
     r"(?:.*_)?(?:id|ID|nr|no|number|zip|phone|year|lat|lon|latitude|longitude)|.*(?:code|Code|Id|Nr|No|Number)"
 )
 _UNIT = re.compile(r"(?:.*_)?(?:unit|units|currency)", re.IGNORECASE)
-_NUMBER_IN_TEXT = re.compile(r"(?<![\w.,-])-?\d+(?:\.\d+)?(?![\w,]|\.\d)")
+_NUMBER = re.compile(r"-?[\d.]{1,12}")  # a longer one is an id
+_NUMBER_IN_TEXT = re.compile(r"(?<![\w.,-])-?\d{1,12}(?:\.\d{1,6})?(?![\w,]|\.\d)")
 
 
 class Figures:
@@ -63,17 +53,15 @@ class Figures:
     def add(self, results: Sequence[tuple[ToolCall, Result]]) -> list[str]:
         """Take the results of a message; return the lines that are new."""
         lines: list[str] = []
-        names: list[str] = []
         for call, result in results:
             text = "".join(part.text for part in result.content if isinstance(part, Text))
             if result.is_error or len(text) > MAX_RESULT_CHARS:
                 continue
             value = _read(text)
             self._found.setdefault(call.name, []).append((call, value))
-            names.append(call.name)
             lines += [line for records in _find_lists(value) for line in _compare_records(records)]
-        for name in dict.fromkeys(names):
-            lines += _compare_calls(self._found[name])
+        for name in dict.fromkeys(call.name for call, _ in results):
+            lines += _compare_calls(self._found.get(name, ()))
         new = [line for line in dict.fromkeys(lines) if line not in self._told][:MAX_LINES]
         self._told.update(new)
         return new
@@ -217,14 +205,7 @@ def _find_mean(values: Sequence[Number]) -> str:
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    """Whether all values are numbers that can be reckoned with; long ones are ids."""
-    return all(
-        isinstance(each, int | Decimal)
-        and not isinstance(each, bool)
-        and len(str(each)) <= MAX_NUMBER_CHARS
-        and "E" not in str(each)
-        for each in values
-    )
+    return all(type(each) in (int, Decimal) and _NUMBER.fullmatch(str(each)) for each in values)
 
 
 def _are_moments(values: Sequence[Any]) -> bool:

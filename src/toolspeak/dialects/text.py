@@ -57,7 +57,6 @@ class TextDialect:
         format_calls: Writes the calls of one message.
         format_call: Writes one call on one line, before its result.
         constrain: Builds the constraint for a forced call.
-        in_text: Whether tools are shown in the text: always.
         figures: Whether results are followed by what was worked out from them (`figures.py`).
     """
 

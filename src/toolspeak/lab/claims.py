@@ -83,7 +83,7 @@ def main_name(names: str) -> str:
 
 
 DERIVED_DECIMALS = 2
-"""Decimals of a derived value that does not come out even."""
+"""Decimals of a derived value that does not come out even; it may be said with more of them."""
 
 MAX_ANSWER_CHARS = 8_000
 """Longer answers are not judged: the expressions below take time that grows with the square of a text."""
@@ -511,10 +511,7 @@ def _read_values(found: re.Match[str]) -> Iterable[Value]:
 
 
 def _is_same(token: _Token, value: Value, *, is_derived: bool = False) -> bool:
-    """Whether a token means a value: a number may be rounded, a derived one to whole numbers and without its sign.
-
-    A derived value with two decimals was rounded itself, so that it may be said with more of them.
-    """
+    """Whether a token means a value: a number may be rounded, a derived one to whole numbers and without its sign."""
     if isinstance(value, str):
         clean = value[:10] if re.match(r"\d{4}-\d\d-\d\d", value) else value
         return any(

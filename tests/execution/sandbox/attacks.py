@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits, run_full, run_monty
-from toolspeak.execution.sandbox.confinement import Confinement
+from toolspeak.execution.sandbox.full import Confinement
 
 ATTACKS: dict[str, dict[str, Any]] = {
     attack["id"]: attack for attack in tomllib.loads(Path(__file__).with_name("attacks.toml").read_text())["attack"]

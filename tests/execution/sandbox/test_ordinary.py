@@ -22,8 +22,7 @@ from toolspeak.execution.sandbox import (
     run_code,
     run_full,
 )
-from toolspeak.execution.sandbox.confinement import bubblewrap_command
-from toolspeak.execution.sandbox.full import CHILD_PACKAGE
+from toolspeak.execution.sandbox.full import CHILD_PACKAGE, bubblewrap_command
 from toolspeak.execution.sandbox.monty import VALUE_BYTES, Packed, measure_value
 from toolspeak.values.errors import UsageError
 

@@ -3,9 +3,8 @@
 code ──┬── monty.py ── pydantic-monty: a part of Python, with no access to files, network or processes
        └── full.py ─── CPython in a child process, which `child/` confines before it reads the code
 
-`options.py` has the limits and the result, `confinement.py` what this machine can confine a process with, `process.py`
-runs a command under supervision. What a program of code mode may do is in `monty.py` (`MontyProgram`). To close a way
-out of the sandbox: write it in `tests/execution/sandbox/attacks.toml` first.
+`options.py` has the limits and the result, `process.py` runs a command under supervision. What a program of code mode
+may do is in `monty.py` (`MontyProgram`). To close a way out: write it in `tests/execution/sandbox/attacks.toml` first.
 """
 
 from typing import TYPE_CHECKING
@@ -16,10 +15,9 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
-    from toolspeak.execution.sandbox.confinement import Confinement, detect_confinement
-    from toolspeak.execution.sandbox.full import run_full
+    from toolspeak.execution.sandbox.full import Confinement, detect_confinement, run_full
 else:
-    __getattr__ = export_lazily(__name__, confinement=("Confinement", "detect_confinement"), full=("run_full",))
+    __getattr__ = export_lazily(__name__, full=("Confinement", "detect_confinement", "run_full"))
 
 __all__ = [
     "CodeResult",
