@@ -43,7 +43,7 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: 
 LACKING_SHARE = 0.15  # how often a value is left out where that can be done
 CORRECTED_SHARE = 0.15  # how often the user says a wrong value first
 FRAMED_SHARE = 0.3  # how often a request has a sentence before or after it
-JOINED_SHARE = 0.3  # how often two requests are one turn
+JOINED_SHARE, DENSE_SHARE = 0.3, 0.65  # how often two requests are one turn, and where much is asked for at once
 SLIP_SHARE = 0.4  # in how many conversations calls go wrong
 PLAIN_SHARE = 0.1  # how often something is asked that no tool is for
 FOLLOWING_SHARE = 0.5  # how often a step is looked for that refers to the one before
@@ -137,6 +137,7 @@ class Setting:
     returns_errors: bool = False
     order: int = 0
     is_reduced: bool = False
+    is_dense: bool = False  # whether much is asked for in one turn
 
     def show(self, world: type[World], name: str) -> str:
         """Return the name of a tool in the style of the setting."""
@@ -525,7 +526,8 @@ def _add_steps(talk: Talk, rng: random.Random) -> None:
             misses += 1
         if misses > MAX_MISSES or _asks_again(talk.turns, before):
             raise Skip
-        if before and len(talk.turns) == before + 1 and rng.random() < JOINED_SHARE:
+        share = DENSE_SHARE if talk.setting.is_dense else JOINED_SHARE
+        if before and len(talk.turns) == before + 1 and rng.random() < share:
             _join_last(talk, rng, refers_back(done[-1]))
 
 
@@ -567,15 +569,10 @@ def _join_last(talk: Talk, rng: random.Random, is_reference: bool) -> None:
     """
     first, second = talk.turns[-2:]
     parts = [[each for each in turn.messages if isinstance(each, Calls)] for turn in (first, second)]
-    if (
-        not first.is_whole
-        or not second.is_whole
-        or not all(parts)
-        or len(parts[0]) + len(parts[1]) > 5
-        or len(first.messages) - len(parts[0]) > 1
-    ):
-        return
-    if len(first.request) + len(second.request) > 260 or any(each.is_slip for part in parts for each in part):
+    most_calls, most_chars = (9, 450) if talk.setting.is_dense else (5, 260)
+    is_short = sum(map(len, parts)) <= most_calls and len(first.request) + len(second.request) <= most_chars
+    is_plain = len(first.messages) - len(parts[0]) <= 1 and not any(each.is_slip for part in parts for each in part)
+    if not (first.is_whole and second.is_whole and all(parts) and is_short and is_plain):
         return
     joiner = rng.choice(WORDS["joiners"][talk.lang])
     request = f"{first.request} {joiner}{second.request}"
@@ -663,7 +660,7 @@ def draw_setting(worlds: Sequence[type[World]], rng: random.Random, *, is_plain:
         others = [each for each in worlds if each not in chosen]
         if rng.random() < share:
             chosen.append(rng.choice([each for each in others if each.is_helper] if rng.random() < 0.7 else others))
-    return Setting(
+    drawn = Setting(
         worlds=tuple(chosen),
         style=rng.choice(STYLES),
         tells_world=rng.random() < 0.2,
@@ -671,6 +668,7 @@ def draw_setting(worlds: Sequence[type[World]], rng: random.Random, *, is_plain:
         order=rng.randrange(10**6),
         is_reduced=rng.random() < 0.35,
     )
+    return replace(drawn, is_dense=not is_plain and drawn.order % 5 < 3)
 
 
 # What several worlds have.
