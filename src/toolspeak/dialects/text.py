@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from toolspeak.dialects import json_notation, python_notation, typescript_notation
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
-from toolspeak.dialects.figures import FIGURES_LABEL, Figures
 from toolspeak.reading.forms import RESULTS_LABEL
 from toolspeak.reading.names import find_raw_parameters, has_raw_form
 from toolspeak.values.events import AUTO, ToolChoice
@@ -26,7 +25,6 @@ from toolspeak.values.spec import Schema, ToolSpec
 
 MAX_INLINE_CHARS = 200
 """Characters beyond which a result is set apart in a fenced block, and a call before its result is cut."""
-
 
 LEAST_PROMPT_SIZE = 20_000
 """What a prompt counts at least, so that fifty of them are kept at most."""
@@ -133,12 +131,12 @@ class _MessageRenderer:
         self._dialect = dialect
         self._raw = raw
         self._calls: dict[str, ToolCall] = {}  # all calls so far, by id
-        self._figures = Figures()
+        self._figures: Any = None  # what was worked out since the last message of the user
 
     def render(self, message: Message) -> Message:
         self._calls |= {call.id: call for call in message.calls}
         if message.role == "user":
-            self._figures = Figures()
+            self._figures = None
         if message.role == "assistant":
             if message.raw is not None and message.raw.dialect == self._dialect.name:
                 return _text_message("assistant", message.raw.text)
@@ -162,10 +160,11 @@ class _MessageRenderer:
             elif isinstance(part, Media):
                 parts.append(part)
         if self._dialect.figures:
-            results = [part for part in message.parts if isinstance(part, Result)]
-            lines = self._figures.add(
-                [(self._calls[each.call_id], each) for each in results if each.call_id in self._calls]
-            )
+            from toolspeak.dialects.figures import FIGURES_LABEL, Figures  # imported with the first results
+
+            self._figures = self._figures or Figures()
+            known = [each for each in message.parts if isinstance(each, Result) and each.call_id in self._calls]
+            lines = self._figures.add([(self._calls[each.call_id], each) for each in known])
             texts += [f"{FIGURES_LABEL}:", *lines] if lines else []
         return Message(role="user", parts=(Text(text=f"{RESULTS_LABEL}:\n" + "\n".join(texts)), *parts))
 
