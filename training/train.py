@@ -15,7 +15,7 @@ from torch.nn import functional
 LAST_RATE_SHARE = 0.05  # the learning rate of the last step, as a share of the highest
 MAX_GRADIENT_NORM = 1.0
 
-MAX_BATCH_TOKENS = 10_000
+MAX_BATCH_TOKENS = 20_000
 """How many tokens are computed together, padding included; a row that is longer is computed alone."""
 
 REPORT_STEPS = 50
