@@ -26,7 +26,7 @@ LIMITS = {
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 12_100,
+    "lines of Python in training/": 12_260,
 }
 
 

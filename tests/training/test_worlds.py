@@ -17,7 +17,7 @@ groups: Any = import_module("worlds.groups")
 multi_turn: Any = import_module("multi_turn")
 slips: Any = import_module("slips")
 
-SCRIPTS = list(chain(*groups.draw_scripts(900 if RUNS_ALL else 75, 5)))
+SCRIPTS = list(chain(*groups.draw_scripts(900 if RUNS_ALL else 75, 12)))
 ALL_WORLDS = (*groups.WORLDS, *groups.REGISTERS, *groups.KEPT)
 
 FOREIGN_NAMES = set(
@@ -57,7 +57,7 @@ def play_right(script: Any) -> list[list[list[str]]]:
 
 
 def test_each_world_has_tools_of_its_own():
-    names = [name for world in ALL_WORLDS for name in world.tool_names()]
+    names = [name for world in ALL_WORLDS for name in (*world.tool_names(), *world.aliases.values())]
     assert len(names) == len(set(names))
     assert len(groups.WORLDS) >= 12
     assert len(groups.KEPT) == 2

@@ -1,7 +1,7 @@
 """Worlds of an office: a drive with folders, and a help desk."""
 
 import random
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from worlds.engine import PEOPLE, TEXTS, Skip, Talk, World, WorldError, find, step
 
@@ -11,6 +11,12 @@ TITLES = "plan|minutes|budget|guest list|packing list|ideas|report|timetable|pri
 class Drive(World):
     name = "drive"
     is_helper = True
+    aliases: ClassVar[dict[str, str]] = {  # as in a terminal, where models like to give paths
+        "show_folder": "list_dir", "enter_folder": "change_dir", "leave_folder": "parent_dir",
+        "make_folder": "make_dir", "write_document": "write_text", "add_line": "append_text", "search_text": "scan",
+        "read_document": "print_file", "rename_document": "rename_file", "duplicate_document": "copy_file",
+        "relocate_document": "move_file", "bin_document": "trash_file", "order_lines": "sort_file",
+    }  # fmt: skip
 
     def __init__(self, rng: random.Random) -> None:
         names = rng.sample(["Projects", "Finance", "Travel", "Recipes", "Club", "School", "Garden", "Archive"], 4)

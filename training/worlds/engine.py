@@ -73,6 +73,7 @@ class World:
     name: ClassVar[str] = ""
     _made = 0
     is_helper: ClassVar[bool] = False  # whether it takes what other worlds return
+    aliases: ClassVar[dict[str, str]] = {}  # other names of its tools, which some settings use
 
     def __init__(self, rng: random.Random) -> None:
         raise NotImplementedError
@@ -141,6 +142,7 @@ class Setting:
 
     def show(self, world: type[World], name: str) -> str:
         """Return the name of a tool in the style of the setting."""
+        name = world.aliases.get(name, name) if self.is_dense else name
         if self.style == "camel":
             return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
         return f"{world.name}_{name}" if self.style == "prefixed" else name

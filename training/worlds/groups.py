@@ -20,7 +20,8 @@ from worlds.registers import REGISTERS
 
 WORLDS: tuple[type[World], ...] = (
     desk.Drive, desk.HelpDesk, people.Calendar, people.Chat, notes.Notes, notes.Board, shops.Shop, shops.Tables,
-    money.Bank, money.Depot, travel.Rail, travel.Boat, house.Music, house.Home, data.Calculator, data.Database,
+    money.Bank, money.Depot, travel.Rail, travel.Boat, travel.Freight, house.Music, house.Home, data.Calculator,
+    data.Database,
 )  # fmt: skip
 HELPERS = tuple(each for each in WORLDS if each.is_helper)
 KEPT: tuple[type[World], ...] = (kept.Library, kept.Parcels)

@@ -1,4 +1,4 @@
-"""Worlds of travel: trains and a boat."""
+"""Worlds of travel: trains, a boat, and trucks for hire."""
 
 import random
 from typing import Any, Literal
@@ -422,3 +422,151 @@ def arrive(t: Talk, w: Boat, do: Any) -> None:
         do.run_motor(on=False)
         do.shore_cable(connected=True)
     t.say("tell")
+
+
+class Freight(World):
+    """A desk that hires out trucks. Areas have codes and loads are in pounds, and tools tell both."""
+
+    name = "freight"
+
+    def __init__(self, rng: random.Random) -> None:
+        towns = rng.sample(["Leeds", "Porto", "Bremen", "Nantes", "Verona", "Tampere", "Gdansk", "Linz", "Seville"], 5)
+        self.areas = dict(zip(towns, map(str, rng.sample(range(10_000, 99_999), 5)), strict=True))
+        codes = sorted(self.areas.values())
+        lengths = rng.sample(range(60, 900, 5), 10)
+        self.roads = {f"{a}-{b}": lengths.pop() for a in codes for b in codes if a < b}
+        self.trucks: list[dict[str, Any]] = []
+        self._drivers = rng.sample(PEOPLE, 6)
+
+    def _road(self, start: str, end: str) -> int:
+        if (key := "-".join(sorted((start, end)))) not in self.roads:
+            raise WorldError(f"there is no road from area {start} to area {end}")
+        return self.roads[key]
+
+    def area_of_town(self, town: str) -> dict[str, Any]:
+        """Look up the code of the area that a town lies in. | town: The name of the town."""
+        if town not in self.areas:
+            raise WorldError(f"unknown town: {town}")
+        return {"town": town, "area": self.areas[town]}
+
+    def road_length(self, start: str, end: str) -> dict[str, Any]:
+        """Tell how long the road between two areas is, in kilometres. | start: The code of one area, such as 40213.
+        | end: The code of the other area."""
+        return {"kilometres": self._road(start, end)}
+
+    def kilos_to_pounds(self, kilos: float) -> dict[str, Any]:
+        """Convert kilograms to pounds. | kilos: The weight in kilograms."""
+        return {"pounds": round(kilos * 2.2046, 1)}
+
+    def kilometres_to_miles(self, kilometres: float) -> dict[str, Any]:
+        """Convert kilometres to miles. | kilometres: The distance in kilometres."""
+        return {"miles": round(kilometres * 0.62137, 1)}
+
+    def price_of_load(self, start: str, end: str, pounds: float) -> dict[str, Any]:
+        """Tell the price of a transport in €. | start: The code of the area where it begins. | end: The code of the
+        area where it ends. | pounds: The weight of the load in pounds."""
+        return {"price": round(0.6 * self._road(start, end) + 0.04 * pounds, 2)}
+
+    def hire_truck(self, start: str, end: str, pounds: float, price: float) -> dict[str, Any]:
+        """Hire a truck for a load. | start: The code of the area where it begins. | end: The code of the area where it
+        ends. | pounds: The weight of the load in pounds. | price: The price, as price_of_load tells it."""
+        if price != self.price_of_load(start, end, pounds)["price"]:
+            raise WorldError("that is not the price of this load")
+        truck = {"truck": f"TK{self._number(410)}", "start": start, "end": end, "pounds": pounds, "price": price}
+        self.trucks.append(truck)
+        return {"truck": truck["truck"], "driver": self._drivers[len(self.trucks) % 6]}
+
+    def add_load(self, truck: str, pounds: float) -> dict[str, Any]:
+        """Put more on a truck. | truck: The number of the truck, such as TK411. | pounds: The weight in pounds."""
+        found = find(self.trucks, "truck", truck, f"no truck {truck}")
+        found["pounds"] = round(found["pounds"] + pounds, 1)
+        return {"truck": truck, "pounds": found["pounds"]}
+
+    def release_truck(self, truck: str) -> dict[str, Any]:
+        """Give a truck back that is not needed any more. | truck: The number of the truck."""
+        self.trucks.remove(find(self.trucks, "truck", truck, f"no truck {truck}"))
+        return {"released": truck}
+
+
+def _areas(t: Talk, w: Freight, do: Any, *towns: str) -> list[str]:
+    """Look up the areas of towns that are not known yet."""
+    for each in towns:
+        if not t.knows(w.areas[each], each):
+            do.area_of_town(town=each)
+    return [w.areas[each] for each in towns]
+
+
+@step(Freight)
+def how_far(t: Talk, w: Freight, do: Any) -> None:
+    a, b = t.rng.sample([*w.areas], 2)
+    is_in_miles = t.chance(0.5)
+    t.user("ask_2" if is_in_miles else "ask", a=a, b=b)
+    with t.together():
+        start, end = _areas(t, w, do, a, b)
+    length = do.road_length(start=start, end=end)["kilometres"]
+    t.memory["fact"] = (f"the road from {a} to {b} in kilometres", length)
+    if is_in_miles:
+        t.say("tell_2", a=a, b=b, miles=do.kilometres_to_miles(kilometres=length)["miles"])
+    else:
+        t.say("tell", a=a, b=b, length=length)
+
+
+@step(Freight)
+def which_is_nearer(t: Talk, w: Freight, do: Any) -> None:
+    a, b, c = t.rng.sample([*w.areas], 3)
+    t.user("ask", a=a, b=b, c=c)
+    with t.together():
+        start, *ends = _areas(t, w, do, a, b, c)
+    with t.together():
+        lengths = [do.road_length(start=start, end=end)["kilometres"] for end in ends]
+    nearer = b if lengths[0] < lengths[1] else c
+    t.say("tell", b=b, c=c, x=lengths[0], y=lengths[1], nearer=nearer)
+
+
+@step(Freight)
+def ask_price(t: Talk, w: Freight, do: Any) -> None:
+    a, b = t.rng.sample([*w.areas], 2)
+    kilos = t.rng.randint(4, 60) * 25
+    is_order = t.chance(0.6)
+    t.user("ask_2" if is_order else "ask", wrong={"kilos": kilos + 50}, a=a, b=b, kilos=kilos)
+    with t.together():
+        start, end = _areas(t, w, do, a, b)
+        pounds = do.kilos_to_pounds(kilos=kilos)["pounds"]
+    price = do.price_of_load(start=start, end=end, pounds=pounds)["price"]
+    load = {"start": start, "end": end, "pounds": pounds, "price": price}
+    if is_order:
+        made = do.hire_truck(**load)
+        t.memory["truck"] = made["truck"]
+        t.say("tell_2", truck=made["truck"], driver=made["driver"], price=price, a=a, b=b)
+    else:
+        t.memory["load"] = load
+        t.say("tell", price=price, a=a, b=b, kilos=kilos)
+
+
+@step(Freight)
+def take_offer(t: Talk, w: Freight, do: Any) -> None:
+    load = t.recent("load")
+    if load is None:
+        raise Skip
+    t.user("ask")
+    made = do.hire_truck(**load)
+    t.memory["truck"] = made["truck"]
+    t.say("tell", truck=made["truck"], driver=made["driver"])
+
+
+@step(Freight)
+def more_or_nothing(t: Talk, w: Freight, do: Any) -> None:
+    truck = t.recent("truck")
+    if truck is None:
+        raise Skip
+    if t.chance(0.3):
+        t.user("ask_2")
+        do.release_truck(truck=truck)
+        t.memory.pop("truck")
+        t.say("tell_2", truck=truck)
+        return
+    kilos = t.rng.randint(1, 12) * 25
+    t.user("ask", kilos=kilos)
+    pounds = do.kilos_to_pounds(kilos=kilos)["pounds"]
+    total = do.add_load(truck=truck, pounds=pounds)["pounds"]
+    t.say("tell", truck=truck, pounds=pounds, total=total)
