@@ -69,7 +69,8 @@ def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int)
     if group["source"] in settings["once"] and epoch != settings["epochs"][0]:
         return False
     first_id = f"{group['dialect']}/{group['examples'][0]['id']}"
-    if group["source"] not in settings["whole"] and rank(first_id) >= settings["replayed"]:
+    first, last = settings["replayed"]
+    if group["source"] not in settings["whole"] and not first <= rank(first_id) < last:
         return False
     first, last = settings["share"]
     return first <= group["toolset_rank"] < last if group["source"] == "field-train" else settings["composed"]

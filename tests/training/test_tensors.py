@@ -40,7 +40,7 @@ SETTINGS = {
     "share": [0.0, 1.0],
     "composed": True,
     "whole": ["slips"],
-    "replayed": 1.0,
+    "replayed": [0.0, 1.0],
     "once": [],
     "dialects": ["python"],
     "epochs": [0],
