@@ -9,6 +9,7 @@ could look like a comment; a test checks that.
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -17,7 +18,7 @@ COMMENT = re.compile(r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*|//.*)\n", re.MULT
 """A comment with lines of its own, in JavaScript or CSS."""
 
 
-class AssetsHook(BuildHookInterface):  # type: ignore[type-arg]
+class AssetsHook(BuildHookInterface[Any]):
     """What hatchling calls."""
 
     def initialize(self, version: str, build_data: dict[str, dict[str, str]]) -> None:

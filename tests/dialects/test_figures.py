@@ -88,6 +88,10 @@ SHIPS = [
         ),
         "days that are none": ([({"a": "x"}, "2026-02-30"), ({"a": "y"}, "2026-02-31")], []),
         "numbers that are none": ([({"a": "x"}, '{"n": 1e400, "m": NaN}'), ({"a": "y"}, {"n": 7, "m": 3})], []),
+        "results that are deep, which are texts": (
+            [({"a": name}, '{"a":' * 900 + "1" + "}" * 900) for name in "xy"],
+            ["result: x (1) = y (1); difference 0, sum 2, mean 1"],
+        ),
         "one result": ([({"a": "x"}, {"n": 3})], []),
     },
 )

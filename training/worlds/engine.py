@@ -138,7 +138,7 @@ class Setting:
     returns_errors: bool = False
     order: int = 0
     is_reduced: bool = False
-    is_dense: bool = False  # whether much is asked for in one turn
+    is_dense: bool = False  # whether much is asked for in one turn, and tools have their aliases
 
     def show(self, world: type[World], name: str) -> str:
         """Return the name of a tool in the style of the setting."""

@@ -30,6 +30,7 @@ MAX_KINDS = 4  # of records
 MAX_NAMES = 2  # of a record, where several of its fields tell it from the others
 MAX_NAME_CHARS = 40
 MAX_RESULT_CHARS = 6_000  # of a result that is looked into
+MAX_BRACKETS = 100  # of one kind in it, so that no function here calls itself too often
 
 Number: TypeAlias = int | Decimal
 Fields: TypeAlias = dict[str, Any]
@@ -68,9 +69,9 @@ class Figures:
 
 
 def _read(text: str) -> Any:
-    """Return the JSON that a result is, with its numbers as they are written, or else the text."""
+    """Return the JSON that a result is, with its numbers as they are written; if it is none or deep, the text."""
     try:
-        return json.loads(text, parse_float=Decimal)
+        return json.loads(text, parse_float=Decimal) if max(map(text.count, "[{")) <= MAX_BRACKETS else text
     except ValueError:
         return text
 
