@@ -45,7 +45,7 @@ def parse_turns(turns: Sequence[Any], specs: Sequence[ToolSpec], where: str) -> 
             messages.append(Message(role="assistant", parts=tuple(Call(call=call) for call in pending)))
         else:
             if len(content) != len(pending):
-                raise UsageError(f"{where}: each call needs a result: calls: {len(pending)}, results: {len(content)}")
+                raise UsageError(f"{where}: each call has one result (calls: {len(pending)}, results: {len(content)})")
             messages.append(Message(role="tool", parts=tuple(map(_build_result, content, pending))))
             pending = []
     if not messages or messages[-1].role not in ("user", "tool"):
