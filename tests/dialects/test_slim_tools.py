@@ -219,7 +219,7 @@ def test_the_ends_of_sentences_are_found_in_one_pass():
         for text in ("\n" * count + "x", ". \n" * count + "x", ".)" * count + " x", "1" * count, "a.\n \n" * count):
             shorten_tools([ToolSpec(name="f", description=text, parameters={})])
 
-    find(1)  # what is made at the first use is not counted
+    find(100)  # what is made at the first use is not counted
     steps = [count_steps(partial(find, count)) for count in (100, 200, 800)]
     assert steps[2] - steps[1] <= 6.5 * (steps[1] - steps[0])
 
