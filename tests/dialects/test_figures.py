@@ -119,6 +119,11 @@ def test_a_dialect_shows_figures_only_if_it_is_told_to():
     assert "Worked out" not in PYTHON.render((), history).messages[-1].text
 
 
+def test_what_a_call_left_behind_is_not_compared():
+    baskets = ({"sku": "tea"}, {"total": 4}), ({"sku": "rice"}, {"total": 6}), ({"sku": "oil"}, {"total": 15})
+    assert work_out(*results_of(*baskets)) == [[]]
+
+
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -74,9 +74,7 @@ def conformance_command(options: ConformanceOptions) -> None:
 
 
 local_app = typer.Typer(
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Keep the embedded model loaded between commands, or unload it.",
+    rich_markup_mode=None, no_args_is_help=True, help="Keep the embedded model loaded between commands, or unload it."
 )
 
 
@@ -107,9 +105,7 @@ def stop_command() -> None:
 
 
 @local_app.command("status")
-def status_command(
-    as_json: Annotated[bool, option("--json", "Print the status as JSON.")] = False,
-) -> None:
+def status_command(as_json: Annotated[bool, option("--json", "Print the status as JSON.")] = False) -> None:
     """Show which embedded models are kept loaded, by which process, and until when."""
     from toolspeak.cli.embedded import print_status
 
