@@ -177,9 +177,9 @@ def write_answer(tools: Sequence[ToolSpec], before: Sequence[Message], answer: M
 
 
 def vary_dialect(name: str, key: str) -> Dialect:
-    """Return a dialect; for some of the keys it shows what was worked out from results, so that both are learned."""
+    """Return a dialect; for most of the keys it shows what was worked out from results, so that both are learned."""
     found = dialect(name)
-    return replace(found, figures=rank(f"{name}/{key}") < 0.6) if isinstance(found, TextDialect) else found
+    return replace(found, figures=rank(f"{name}/{key}") < 0.8) if isinstance(found, TextDialect) else found
 
 
 def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Question | None:
