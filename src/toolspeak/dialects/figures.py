@@ -39,7 +39,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?|(?:[01]\d|2
 _IDENTIFIER = re.compile(
     r"(?:.*_)?(?:id|ID|nr|no|number|zip|phone|year|lat|lon|latitude|longitude)|.*(?:code|Code|Id|Nr|No|Number)"
 )
-_LEFT_BEHIND = re.compile(r"(?:.*_)?(?:total|new|remaining|left)(?:_.*)?", re.IGNORECASE)  # such as a basket's total
+_LEFT_BEHIND = frozenset({"total", "new", "remaining", "left"})  # words for what a call left, such as a basket's total
 _UNIT = re.compile(r"(?:.*_)?(?:unit|units|currency)", re.IGNORECASE)
 _NUMBER = re.compile(r"-?[\d.]{1,12}")  # a longer one is an id
 _NUMBER_IN_TEXT = re.compile(r"(?<![\w.,-])-?\d{1,12}(?:\.\d{1,6})?(?![\w,]|\.\d)")
@@ -133,8 +133,9 @@ def _compare_calls(found: Sequence[tuple[ToolCall, Any]]) -> Iterator[str]:
     values = [value for _, value in found]
     if all(isinstance(value, dict) for value in values):
         records = [_flatten(value) for value in values]
-        shared = [key for key in records[0] if all(key in each for each in records) and not _LEFT_BEHIND.fullmatch(key)]
-        columns = {key: [each[key] for each in records] for key in shared}
+        shared = [key for key in records[0] if all(key in each for each in records)]
+        told = [key for key in shared if _LEFT_BEHIND.isdisjoint(key.lower().split("_"))]
+        columns = {key: [each[key] for each in records] for key in told}
     elif _are_numbers(values):
         columns = {"result": values}
     else:
