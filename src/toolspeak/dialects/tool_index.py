@@ -20,13 +20,13 @@ together, and no scale of scores has to fit another.
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from toolspeak.values.spec import Schema, ToolSpec, map_subschemas
+from toolspeak.values.spec import SCHEMA_KEYWORDS, Schema, ToolSpec, map_subschemas
 
 if TYPE_CHECKING:
     from toolspeak.dialects.word_vectors import WordVectors
@@ -253,12 +253,12 @@ class ToolIndex:
         self._words = [tuple(bag) for bag in bags]
         sizes = [bag.total() for bag in bags]
         mean = sum(sizes) / len(sizes) if sizes and any(sizes) else 1.0
-        self._weights: dict[str, list[tuple[int, float]]] = {}
+        self._weights: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
         for place, bag in enumerate(bags):
             norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * sizes[place] / mean)
+            weights = {count: (place, count * (SATURATION + 1) / (count + norm)) for count in set(bag.values())}
             for word, count in bag.items():
-                weight = count * (SATURATION + 1) / (count + norm)
-                self._weights.setdefault(word, []).append((place, weight))
+                self._weights[word].append(weights[count])
 
     def score(self, query: str) -> dict[str, float]:
         """Return how well each tool fits a query, by name, the best first; those that do not are left out.
@@ -429,7 +429,8 @@ def _list_texts(schema: Schema) -> Iterable[str]:
             found.append(about)
         if isinstance(choices := each.get("enum"), list):
             found.extend(choice for choice in cast("list[Any]", choices) if isinstance(choice, str))
-        map_subschemas(each, look)
+        if not SCHEMA_KEYWORDS.isdisjoint(each):  # most have nothing inside
+            map_subschemas(each, look)
         return each
 
     look(schema)
