@@ -1,8 +1,8 @@
 """The chat of the page: it is typed, streamed, approved, stopped, given files and another model, and kept in the log."""
 
 import asyncio
-import json
 import threading
+import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,17 @@ class ChatLab(Lab):
     slow: SlowModel
     log: Path
 
+    def find_logged(self) -> dict[str, Any]:
+        """Return the run of the log as the page lists it, once its end is written, which a thread does."""
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            with ConversationStore(self.log) as store:
+                if [each for each in store.list_latest_runs(1) if store.has_ended(each.run_id)]:
+                    [entry] = self.get("/api/runs")["sources"][0]["runs"]
+                    return entry
+            assert time.monotonic() < end, "the run is not in the log"
+            time.sleep(0.02)
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[ChatLab]:
@@ -116,9 +127,8 @@ def test_what_is_asked_is_a_conversation_in_the_log(lab: ChatLab) -> None:
 
 def test_a_conversation_of_the_log_goes_on_in_the_same_conversation(lab: ChatLab) -> None:
     lab.wait(lab.start("clerk", "How is Paris?"))
-    [entry] = json.loads(lab.page.ask("/api/runs").body)["sources"][0]["runs"]
     body = {"prompt": "And now?", "setup": {"model": "clerk"}}
-    lab.wait(lab.post(f"/api/runs/log/{entry['id']}/go-on", body)["id"])
+    lab.wait(lab.post(f"/api/runs/log/{lab.find_logged()['id']}/go-on", body)["id"])
     lab.playground.log.close() if lab.playground.log else None
     logged = list_logged(lab.log)
     assert len(logged) == 2
