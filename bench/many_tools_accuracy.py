@@ -54,13 +54,14 @@ class Conversation:
 
     Attributes:
         is_searching: Whether the last answer called `help` or `find_tools`, so that the model is asked again.
+        is_stale: Whether an answer that did so was to another prompt than today's.
     """
 
     def __init__(self, suite: Suite, question: Question, dialect: str, budget: int | None) -> None:
         self.group = suite.name if budget is None else f"{suite.name}-budget"
         self.question = question
         self.dialect = dialect
-        self.is_searching = False
+        self.is_searching = self.is_stale = False
         self.answers: list[RecordedAnswer] = []
         self._judge = suite.judge
         self._search_tools = (make_help_tool(question.tools), make_find_tool(question.tools)) if budget else ()
@@ -88,8 +89,7 @@ class Conversation:
         names = [tool.name for tool in self._search_tools]
         calls = [each.call for each in state.turn.calls.values() if each.call is not None]
         self.is_searching = any(call.name in names for call in calls)
-        if self.is_searching and answer.prompt_hash != hash_prompt(self.prompt):
-            raise SystemExit(f"{self.id}: the answer is to another prompt")
+        self.is_stale |= self.is_searching and answer.prompt_hash != hash_prompt(self.prompt)
         for each in tuple(state.turn.calls.values()):
             if each.result is None and each.call is not None:
                 state = reduce(state, ToolFinished(result=self._find_result(each.call)))
@@ -208,6 +208,8 @@ def print_scores(conversations: Iterable[Conversation]) -> None:
     print_table(groups)
     print("\nWithout questions that another tool serves as well:\n")
     print_table({key: [each for each in found if each.question.id not in ambiguous] for key, found in groups.items()})
+    if stale := sum(each.is_stale for found in groups.values() for each in found):
+        print(f"\nquestions with searches after other prompts than today's: {stale}")
 
 
 def print_table(groups: Mapping[tuple[str, str], Sequence[Conversation]]) -> None:
@@ -248,7 +250,7 @@ def main() -> None:
         return
     answered = replay(conversations, read_all(options.answers))
     if options.follow_ups:
-        write_prompts(options.follow_ups, (each for each in answered if each.is_searching))
+        write_prompts(options.follow_ups, (each for each in answered if each.is_searching and not each.is_stale))
     else:
         print_scores(answered)
 

@@ -7,8 +7,9 @@ needs, by the measure of `MeaningIndex`, and far from others: the tools of other
 those that have the words of the question and are not needed.
 
 Words with the same meaning (`meanings.txt`) are trained on, and questions with the tools that they need (`field-train`,
-`habits-*.jsonl`, the composed questions in four languages). In some of these, words are replaced by those of another
-language, or by words that are near them for the teacher, so that words that no question has move with the others.
+`habits-*.jsonl`, `requests-*.jsonl`, the composed questions in four languages). In some of these, words are replaced by
+those of another language, or by words that are near them for the teacher, so that words that no question has move with
+the others.
 
 Nothing of `field` is read. `--hold-out` leaves out one set of tools in six, to choose settings by.
 """
@@ -80,7 +81,8 @@ def load_pairs(seed: int, hold_out: bool, hard: int) -> tuple[list[Pair], list[T
         partial(spoken.compose, spoken.TIMES),
     )
     suites = [load_suite("field-train").questions]
-    suites += [load_suite(str(path)).questions for path in sorted(HERE.glob("habits-*.jsonl"))]
+    by_hand = (*HERE.glob("habits-*.jsonl"), *HERE.glob("requests-*.jsonl"))
+    suites += [load_suite(str(path)).questions for path in sorted(by_hand)]
     suites += [parse_questions(("composed", row) for row in compose(seed)) for compose in composers]
     tools: list[ToolSpec] = []
     pairs: list[Pair] = []

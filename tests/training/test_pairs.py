@@ -204,7 +204,7 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
 def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
     settings = {"plain_epochs": 0, "varied_epochs": 1, "many_tools": 30}
     kinds: set[str] = set()
-    for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(5)):
+    for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(1)):
         assert (epoch, len(question.tools) > 30) == (0, True)
         for prompt, shown in many_tools.show_turns(question, dialect, 400):
             assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
@@ -230,7 +230,7 @@ def test_a_tool_that_is_not_shown_is_searched_and_then_called(dialect: str):
     question = Question(
         id="sun-1",
         category="single",
-        messages=(user("Any thing for my barbecue?"),),
+        messages=(user("Any thing for my zither?"),),
         tools=(*others, weather),
         expected=(ExpectedCall(name="get_weather", arguments={"city": ["Oslo"]}, optional={}),),
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 WORD_VECTORS = find_trained_file("word_vectors.bin")
-SHA256 = "bb99056666dec8c71cd32674bd7d34d172d6c7767a742b28b10fad4e0019bb3a"
+SHA256 = "5a0aa1ddc175464a3ee2e955ad0dc80f7af69efb7aa41ceccbae334a4b9e1dbe"
 """The file with the vectors, and the hash that it must have."""
 
 MIN_PIECE_CHARS = 4
