@@ -24,7 +24,7 @@ from .recorded import delta, events
 from .server import APIS, Act, Api, Server, answers, plays, streams
 from .taping import SAID, gone
 
-PLANTED = 'sk-planted/4711+äbc"d'
+PLANTED = 'sk-planted/47q11+äbc"d'
 
 
 def split_over_events(text: str) -> bytes:
@@ -58,7 +58,7 @@ KEY_PLACES: dict[str, Callable[[str], Act]] = {
 def test_a_planted_key_is_in_no_file(
     server: Server, tmp_path: Path, place: str, origin: str, monkeypatch: pytest.MonkeyPatch
 ):
-    key = "sk-planted/4711+xyz" if origin != "environment" else PLANTED
+    key = "sk-planted/47q11+xyz" if origin != "environment" else PLANTED
     if origin == "environment":
         monkeypatch.setenv("SOME_SERVICE_TOKEN", key)
     options: dict[str, Any] = {"key": key} if origin == "key" else {"key": KEY, "headers": {"X-Team": f"Bearer {key}"}}
@@ -71,7 +71,7 @@ def test_a_planted_key_is_in_no_file(
     except ModelError:
         text = ""
     written = (tmp_path / "run.jsonl").read_text()
-    for form in (key, json.dumps(key)[1:-1], key.encode().hex(), "planted", "4711"):
+    for form in (key, json.dumps(key)[1:-1], key.encode().hex(), "planted", "47q11"):
         assert form not in written
     assert all(each not in written for each in ("authorization", "Bearer"))
     replayed = cassette(gone(at(server, **options)), tmp_path / "run.jsonl", mode="replay")

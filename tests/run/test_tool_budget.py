@@ -81,7 +81,7 @@ def test_tools_are_picked_found_and_called_without_a_change_to_what_was_shown(di
     ]
     model = ScriptedModel(script, dialect=dialect)
 
-    outcome = Agent(model, TOOLS, tool_budget=BUDGET).run("Tell me about the weather in Oslo.")
+    outcome = Agent(model, TOOLS, tool_budget=BUDGET).run("How is the weather in Oslo?")
 
     outputs = [each.output for each in outcome.calls]
     assert (outputs[0], *outputs[3:]) == ("sunny", "sent to Anna", "99 in Oslo")
@@ -104,7 +104,7 @@ def test_a_resumed_run_shows_the_same_tools(dialect: str):
     ]
     whole = ScriptedModel(script, dialect=dialect)
     agent = Agent(whole, TOOLS, tool_budget=BUDGET)
-    facts = list(agent.run("Tell me about the weather in Oslo.").facts)
+    facts = list(agent.run("How is the weather in Oslo?").facts)
     ends = [place for place, fact in enumerate(facts) if fact.kind == "turn_started"]
     resumed = ScriptedModel(script, dialect=dialect)
 
@@ -118,7 +118,7 @@ def test_a_conversation_only_adds_tools():
     model = ScriptedModel([says("Sunny."), says("Which?"), says("Booked.")], dialect="python")
     chat = Agent(model, TOOLS, tool_budget=BUDGET).chat()
 
-    chat.run("Tell me about the weather in Oslo.")
+    chat.run("How is the weather in Oslo?")
     chat.run("Book me a train ticket.")
     chat.run("To Oslo.")
 
@@ -135,7 +135,7 @@ def test_tools_that_dropped_messages_added_move_to_the_list():
     agent = Agent(model, TOOLS, tool_budget=BUDGET, limits=Limits(context=2_000), summarize=lambda _: "A summary.")
     chat = agent.chat()
 
-    chat.run("Tell me about the weather in Oslo.")
+    chat.run("How is the weather in Oslo?")
     assert "def send_mail" not in read_messages(model.requests[0])[0]
     chat.run(f"And now? {'y' * 2000}")
 
@@ -149,7 +149,7 @@ def test_tools_that_dropped_messages_added_move_to_the_list():
 def test_a_call_of_a_hidden_tool_that_does_not_fit_is_explained_with_its_signature():
     model = ScriptedModel([calls(("send_mail", {"whom": "Anna"})), says("Well.")], dialect="python")
 
-    outcome = Agent(model, TOOLS, tool_budget=BUDGET).run("Tell me about the weather in Oslo.")
+    outcome = Agent(model, TOOLS, tool_budget=BUDGET).run("How is the weather in Oslo?")
 
     assert not outcome.calls[0].result.ran
     assert "def send_mail(*, to: str, text: str)" in read_messages(model.requests[1])[-1]
@@ -192,7 +192,7 @@ def test_a_tool_that_describes_itself_as_one_of_ours_is_an_ordinary_tool(descrip
     script = [calls(("find_tools", {"query": "collect mail"})), says("Done.")]
     model = ScriptedModel(script)
 
-    outcome = Agent(model, [impostor, *TOOLS], tool_budget=BUDGET).run("Tell me about the weather in Oslo.")
+    outcome = Agent(model, [impostor, *TOOLS], tool_budget=BUDGET).run("How is the weather in Oslo?")
 
     assert name_shown(model.requests[0])[-2:] == ["help", "find_tools"]
     assert {"collect", "send_mail"} <= set(str(outcome.calls[0].output).replace(",", " ").split())
@@ -217,7 +217,7 @@ def test_a_typed_answer_and_a_demanded_tool_are_always_shown(dialect: str):
     model = ScriptedModel(script, dialect=dialect)
     agent = Agent(model, TOOLS, output=int, tool_budget=BUDGET, tool_choice="book_train")
 
-    assert agent.run("Tell me about the weather in Oslo.").output == 4
+    assert agent.run("How is the weather in Oslo?").output == 4
     assert "final_answer" in read_shown(model.requests[0])
     assert "book_train" in read_shown(model.requests[0])
 
