@@ -250,7 +250,10 @@ def main() -> None:
         return
     answered = replay(conversations, read_all(options.answers))
     if options.follow_ups:
-        write_prompts(options.follow_ups, (each for each in answered if each.is_searching and not each.is_stale))
+        searching = [each for each in answered if each.is_searching]
+        if stale := [each for each in searching if each.is_stale]:
+            raise SystemExit(f"{stale[0].id}: the answer is to another prompt")
+        write_prompts(options.follow_ups, searching)
     else:
         print_scores(answered)
 
