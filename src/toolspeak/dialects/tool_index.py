@@ -11,11 +11,10 @@ still tell which one is meant.) A value of a recognizable kind, such as a date o
 parameters that take such values are named, in English as nearly all schemas have them. The words that the best tools
 have in common count, too: tools for the same matter are described alike.
 
-A message often asks for several things. So each of its sentences is ranked too, and the rankings take turns.
-
-With the vectors of words (`word_vectors.py`), tools are ranked by meaning, too: by how near the words of a tool are to
-those of the message. The two rankings are fused by reciprocal rank: what is high in either of them is high in both
-together, and no scale of scores has to fit another.
+A message often asks for several things. So tools are ranked for each of its sentences, too, except for greetings and
+thanks. With the vectors of words (`word_vectors.py`), they are also ranked by meaning: by how near the words of a tool
+are to those of the message. Rankings are fused by reciprocal rank: what is high in one of them is high in all together,
+and no scale of scores has to fit another.
 """
 
 import math
@@ -23,7 +22,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, combinations, pairwise, zip_longest
+from itertools import chain, combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolspeak.values.spec import SCHEMA_KEYWORDS, Schema, ToolSpec, map_subschemas
@@ -42,6 +41,15 @@ FUNCTION_WORDS = frozenset(
     """.split()
 )
 """English words, in small letters, that do not tell what a message is about. The last line: after an apostrophe."""
+
+COURTESY_WORDS = FUNCTION_WORDS | frozenset(
+    """
+    advance afternoon appreciate appreciated dear evening good greetings hello help helping hey hi lot many morning much
+    thank thanks time alvast bedankt bonjour ciao danke dank gracias grazie guten hallo hola ola im mal merci beaucoup
+    mille muchas obrigada obrigado schon tag vielen voraus
+    """.split()
+)
+"""Words, in small letters, of sentences that ask for nothing: greetings and thanks."""
 
 MIN_STEMMED_CHARS = 4
 """Shorter words are kept as they are."""
@@ -141,6 +149,9 @@ RELATED_TOOLS, RELATED_WORDS, RELATED_WEIGHT = 5, 15, 0.5
 
 RANK_OFFSET = 5
 """How little a place in a ranking tells from the next: each place counts `1 / (RANK_OFFSET + place)`."""
+
+SENTENCE_OFFSET = 1
+"""The same for the rankings of a message and of its sentences: each of these is about something else."""
 
 MEANING_WEIGHT = 2.0
 """How much a place in the ranking by meaning counts, compared with one in the ranking by words."""
@@ -281,7 +292,7 @@ class ToolIndex:
         queries = _list_queries(message)
         by_words = self._rank_by_words(queries)
         by_meaning = self._rank_by_meaning(queries)
-        return [self._names[place] for place in (_fuse(by_words, by_meaning) if by_meaning else by_words)]
+        return [self._names[place] for place in _fuse([(by_words, 1.0), (by_meaning, MEANING_WEIGHT)], RANK_OFFSET)]
 
     def explain(self, message: str) -> list[Match]:
         """Return the tools in the order of `rank`, each with what put it there."""
@@ -320,10 +331,10 @@ class ToolIndex:
         ]
 
     def _rank_by_words(self, queries: Sequence[str]) -> list[int]:
-        return _take_turns(self._rank_query(query) for query in queries)
+        return _fuse([(self._rank_query(query), 1.0) for query in queries], SENTENCE_OFFSET)
 
     def _rank_by_meaning(self, queries: Sequence[str]) -> list[int]:
-        """Return the places of the tools that are nearest to the queries, which take turns; none without vectors."""
+        """Return the places of the tools that are nearest to the queries; none without vectors."""
         likeness = self._measure_likeness(queries)
         if likeness is None:
             return []
@@ -332,7 +343,8 @@ class ToolIndex:
             {place: each for place, each in enumerate(row) if each > low}
             for row, low in zip(likeness, least, strict=True)
         ]
-        return _take_turns(_sort(each)[:MAX_RANKED_BY_MEANING] for each in near)[:MAX_RANKED_BY_MEANING]
+        ranked = [(_sort(each)[:MAX_RANKED_BY_MEANING], 1.0) for each in near]
+        return _fuse(ranked, SENTENCE_OFFSET)[:MAX_RANKED_BY_MEANING]
 
     def _measure_likeness(self, queries: Sequence[str]) -> list[list[float]] | None:
         """Return for each query how near each tool is to its meaning; None without the vectors of words."""
@@ -379,25 +391,22 @@ class ToolIndex:
 
 
 def _list_queries(message: str) -> list[str]:
-    """Return a message and its sentences, if there are several."""
+    """Return a message and its sentences, if there are several, without those that ask for nothing."""
     if len(message) > MAX_QUERY_CHARS:
         message = f"{message[: MAX_QUERY_CHARS // 2]}\n{message[-MAX_QUERY_CHARS // 2 :]}"
     sentences = [each for each in _SENTENCE_END.split(message) if each.strip()]
-    return [message, *sentences[:MAX_SENTENCES]] if len(sentences) > 1 else [message]
+    asking = [each for each in sentences if not COURTESY_WORDS.issuperset(_split_whole_words(each))]
+    if asking and len(asking) < len(sentences):
+        message = "\n".join(asking)
+    return [message, *asking[:MAX_SENTENCES]] if len(asking) > 1 else [message]
 
 
-def _take_turns(rankings: Iterable[Sequence[int]]) -> list[int]:
-    """Return the first of each ranking, then the second of each, and so on, each place once."""
-    rounds = zip_longest(*rankings)
-    return list(dict.fromkeys(place for places in rounds for place in places if place is not None))
-
-
-def _fuse(by_words: Sequence[int], by_meaning: Sequence[int]) -> list[int]:
-    """Return the places of tools by the sum of their reciprocal ranks."""
+def _fuse(rankings: Sequence[tuple[Sequence[int], float]], offset: float) -> list[int]:
+    """Return the places of tools by the sum of their reciprocal ranks; each ranking has how much it counts."""
     scores: dict[int, float] = {}
-    for ranking, weight in ((by_words, 1.0), (by_meaning, MEANING_WEIGHT)):
+    for ranking, weight in rankings:
         for rank, place in enumerate(ranking, 1):
-            scores[place] = scores.get(place, 0.0) + weight / (RANK_OFFSET + rank)
+            scores[place] = scores.get(place, 0.0) + weight / (offset + rank)
     return _sort(scores)
 
 
