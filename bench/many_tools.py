@@ -18,6 +18,7 @@ import inspect
 import json
 import re
 import urllib.request
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -192,17 +193,20 @@ def load_vectors(name: str) -> Any:
             return None
 
 
-def print_ranks(suite: Suite, vectors: Any) -> None:
-    """Print how often all tools that are needed are among the first ones, by languages."""
+def print_ranks(suite: Suite, vectors: Any, *, by_set: bool = False) -> None:
+    """Print how often all tools that are needed are among the first ones, by languages, and by the sets of a file."""
     print(f"| questions | n | {' | '.join(f'at {rank}' for rank in RANKS)} |")
     print(f"|---|---|{'---|' * len(RANKS)}")
-    found: dict[str, list[list[bool]]] = {"all": [], "in other languages": []}
+    found: defaultdict[str, list[list[bool]]] = defaultdict(list)
     for question in suite.questions:
         text = question.messages[-1].text
         ranked = ToolIndex(question.tools, vectors).rank(text)
         hits = [name_expected(question) <= set(ranked[:rank]) for rank in RANKS]
-        for group in ("all",) if is_in_english(text) else ("all", "in other languages"):
-            found[group].append(hits)
+        found["all"].append(hits)
+        if not is_in_english(text):
+            found["in other languages"].append(hits)
+        if by_set:
+            found[f"set {question.id.partition('-')[0]}"].append(hits)
     for group, rows in found.items():
         shares = [f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True)]
         print(f"| {group} | {len(rows)} | {' | '.join(shares)} |", flush=True)
@@ -272,7 +276,7 @@ def main() -> None:
         print_seal_tools(options.seal_tools, load_vectors(options.vectors))
         return
     if options.vectors is not None and options.suite is not None:
-        print_ranks(load_suite(options.suite), load_vectors(options.vectors))
+        print_ranks(load_suite(options.suite), load_vectors(options.vectors), by_set=True)
         return
     suites = load_questions(options.limit)
     if options.vectors is not None:

@@ -4,8 +4,8 @@ The prompts are what a run with `tool_budget` shows. Three things are taught:
 
 - Of the tools that are shown, one is called and near ones are not. Where a value is missing, the user is asked.
 - Where a tool that is needed is not shown, it is searched, in words for what it does; then it is called.
-- Where no tool does what is asked and a search has found none, the model says so. How to search for what is not there,
-  no question tells, so that turn is not taught.
+- Where no tool does what is asked, the model says so: for one question in two at once, for the other one after a search
+  that found none. How to search for what is not there, no question tells, so that turn is not taught.
 
 A tool of another set that serves the request as well as the right one would make the right answer wrong, so it is left
 out (`find_twins`). Where nothing is to be called, so are those that fit the request better than all of its own tools.
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 from files import list_epochs
 
@@ -125,7 +126,7 @@ def show_turns(question: Question, dialect_name: str, budget: int) -> Iterator[t
     view, _ = view_run_tools(state, chosen, state.run, budget)
     listed = {spec.name for spec in view.listed}
     queries = list(dict.fromkeys(describe(spec) for spec in needed if spec.name not in listed))
-    if find_tool.name in listed and is_refusal(question):
+    if find_tool.name in listed and is_refusal(question) and crc32(question.id.encode()) % 2:
         queries = [list_request_words(question)]
     elif queries:
         searches = tuple(ExpectedCall(name=find_tool.name, arguments={QUERY: [each]}, optional={}) for each in queries)

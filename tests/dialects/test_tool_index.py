@@ -108,6 +108,18 @@ def test_long_messages_are_ranked_soon(text: str):
     assert time.thread_time() - began < 2
 
 
+@pytest.mark.parametrize("thanks", ["Thank you so much for your help!", "Vielen Dank im Voraus.", "Merci beaucoup!"])
+def test_thanks_and_greetings_find_no_tool(thanks: str):
+    letters = tool("send_thank_you_letter", "Send a letter of thanks; merci, vielen Dank.")
+    index = ToolIndex([*TOOLS, letters])
+
+    asked = f"Hello there. How is the weather in Oslo? {thanks}"
+
+    assert index.rank(asked) == index.rank("How is the weather in Oslo?")
+    assert index.rank(thanks) == ["send_thank_you_letter"]
+    assert "send_thank_you_letter" in index.rank(f"Write Anna a thank you letter. {thanks}")
+
+
 def test_names_are_split_where_their_parts_meet():
     words = ["get", "http", "status", "order", "v", "2", "server"]
     assert list(split_words("getHTTPStatus__orders_v2.server")) == words

@@ -81,8 +81,7 @@ def log_search_command(
 @log_app.command("delete")
 def log_delete_command(
     conversations: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID", help="The conversations.", autocompletion=complete_conversation),
+        list[str] | None, typer.Argument(metavar="ID", help="The conversations.", autocompletion=complete_conversation)
     ] = None,
     before: Annotated[str | None, option("--before DAY", "Delete those that have not changed since this day.")] = None,
     yes: Annotated[bool, option("--yes", "Delete without asking.")] = False,

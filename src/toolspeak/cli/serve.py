@@ -121,10 +121,7 @@ def format_client_lines(address: ServedAddress) -> str:
     ]
     provider: dict[str, Any] = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {
-            "baseURL": f"{root}/v1",
-            "apiKey": f"{{env:{address.key_env}}}" if address.key_env else NO_KEY,
-        },
+        "options": {"baseURL": f"{root}/v1", "apiKey": f"{{env:{address.key_env}}}" if address.key_env else NO_KEY},
         "models": {address.model: {}},
     }
     opencode = {"model": f"toolspeak/{address.model}", "provider": {"toolspeak": provider}}

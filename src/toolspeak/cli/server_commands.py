@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolspeak.cli.options import (
-    DebugOption,
-    JsonOption,
-    explain_missing,
-    option,
-    take_options,
-)
+from toolspeak.cli.options import DebugOption, JsonOption, explain_missing, option, take_options
 from toolspeak.cli.server_options import McpServeOptions, PageOptions, StartOptions, StoreOption
 from toolspeak.values.errors import UsageError
 
@@ -358,8 +352,7 @@ def runs_approve_command(
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="With --no: the reason, for the model.")] = "",
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; your user name if left out.")] = "",
     digest: Annotated[
-        str | None,
-        typer.Option("--digest", metavar="DIGEST", help="Decide only if the call still has this digest."),
+        str | None, typer.Option("--digest", metavar="DIGEST", help="Decide only if the call still has this digest.")
     ] = None,
 ) -> None:
     """Approve or refuse a call that waits for an approval. The first decision counts."""
