@@ -120,6 +120,12 @@ def test_thanks_and_greetings_find_no_tool(thanks: str):
     assert "send_thank_you_letter" in index.rank(f"Write Anna a thank you letter. {thanks}")
 
 
+def test_a_question_of_common_words_still_finds_its_tool():
+    index = ToolIndex([*TOOLS, tool("get_time", "What time it is.")])
+
+    assert "get_time" in index.rank("How is the weather in Oslo? What time is it?")
+
+
 def test_names_are_split_where_their_parts_meet():
     words = ["get", "http", "status", "order", "v", "2", "server"]
     assert list(split_words("getHTTPStatus__orders_v2.server")) == words

@@ -45,7 +45,7 @@ FUNCTION_WORDS = frozenset(
 COURTESY_WORDS = FUNCTION_WORDS | frozenset(
     """
     advance afternoon appreciate appreciated dear evening good greetings hello help helping hey hi lot many morning much
-    thank thanks time alvast bedankt bonjour ciao danke dank gracias grazie guten hallo hola ola im mal merci beaucoup
+    thank thanks alvast bedankt bonjour ciao danke dank gracias grazie guten hallo hola ola im mal merci beaucoup
     mille muchas obrigada obrigado schon tag vielen voraus
     """.split()
 )
