@@ -44,7 +44,7 @@ SHIPS = [
     {
         "numbers": (
             [({"city": "Paris"}, {"celsius": 11.0}), ({"city": "Oslo"}, {"celsius": -3.5})],
-            ["celsius: Oslo (-3.5) < Paris (11.0); difference 14.5, sum 7.5, mean 3.75"],
+            ["celsius: lowest Oslo (-3.5) < highest Paris (11.0); difference 14.5, sum 7.5, mean 3.75"],
         ),
         "equal numbers": (
             [({"city": "Paris"}, 4), ({"city": "Oslo"}, 4)],
@@ -52,17 +52,17 @@ SHIPS = [
         ),
         "texts of one form": (
             [({"home": "Old Dairy"}, "Old Dairy: rent 1055 €"), ({"home": "Elm 2"}, "Elm 2: rent 1875 €")],
-            ["result: Old Dairy (1055) < Elm 2 (1875); difference 820, sum 2930, mean 1465"],
+            ["result: lowest Old Dairy (1055) < highest Elm 2 (1875); difference 820, sum 2930, mean 1465"],
         ),
         "times": (
             [({"ship": "Tern"}, {"at": {"sails": "16:38"}}), ({"ship": "Skua"}, {"at": {"sails": "17:23"}})],
-            ["sails: Tern (16:38) < Skua (17:23); difference 45 min"],
+            ["sails: earliest Tern (16:38) < latest Skua (17:23); difference 45 min"],
         ),
         "records": (
             [({}, {"ships": SHIPS})],
             [
-                "tonnes: Tern (411) < Skua (3811) < Vega (5934); sum 10156, mean 3385.33",
-                "arrives: Tern (2026-01-09) < Skua (2026-06-06) < Vega (2026-10-19)",
+                "tonnes: lowest Tern (411) < Skua (3811) < highest Vega (5934); sum 10156, mean 3385.33",
+                "arrives: earliest Tern (2026-01-09) < Skua (2026-06-06) < latest Vega (2026-10-19)",
                 "tonnes by cargo: timber 411 (1), steel 9745 (2)",
             ],
         ),
@@ -76,7 +76,7 @@ SHIPS = [
                     ],
                 )
             ],
-            ["price: a (3) < … < b (9) = d (9); sum 36, mean 6"],
+            ["price: lowest a (3) < … < highest b (9) = d (9); sum 36, mean 6"],
         ),
         "units that differ": ([({"a": "x"}, {"w": 2, "unit": "kg"}), ({"a": "y"}, {"w": 900, "unit": "g"})], []),
         "texts with numbers that are too long": ([({"a": "x"}, f"{'7' * 5_000} kg"), ({"a": "y"}, "7 kg")], []),
@@ -103,7 +103,7 @@ def test_results_are_compared_across_the_messages_of_a_turn_and_told_once():
     first, second = results_of(({"city": "Oslo"}, 1)), results_of(({"city": "Rome"}, 2), tool="look")
     ids = replace(second[1].parts[0], call_id="b"), replace(second[0].parts[0].call, id="b")
     second = [Message(role="assistant", parts=(Call(call=ids[1]),)), Message(role="tool", parts=(ids[0],))]
-    line = "result: Oslo (1) < Rome (2); difference 1, sum 3, mean 1.5"
+    line = "result: lowest Oslo (1) < highest Rome (2); difference 1, sum 3, mean 1.5"
     assert work_out(*first, *second) == [[], [line]]
     assert work_out(*first, user("And Rome?"), *second) == [[], []]
 

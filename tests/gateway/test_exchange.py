@@ -644,3 +644,23 @@ def test_thinking_pieces_and_parts_are_one_thing():
     for streamed in (False, True):
         said = message(exchange(model, "native", stream=streamed))
         assert (said["thought"], said["text"]) == ("Hm.", "Hi.")
+
+
+@spoken
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_model_that_reads_figures_is_shown_what_follows_from_the_results_of_a_client(dialect: str, reads: bool):
+    model = ScriptedModel([calls(PARIS, LONDON), says("London.")], dialect=dialect)
+    model.reads_figures = reads  # type: ignore[attr-defined]
+    made = [
+        {"id": name, "type": "function", "function": {"name": "get_weather", "arguments": json.dumps({"city": name})}}
+        for name in ("Paris", "London")
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": name, "content": json.dumps({"celsius": value})}
+        for name, value in (("Paris", 11), ("London", 9))
+    ]
+    question = {"role": "user", "content": QUESTION}
+    messages = [question, {"role": "assistant", "content": None, "tool_calls": made}, *results]
+    assert message(exchange(model, dialect, messages=messages))["text"] == "London."
+    shown = model.requests[0].shown.messages[-1].text
+    assert ("celsius: lowest London (9) < highest Paris (11)" in shown) is (reads and DIALECTS[dialect].in_text)

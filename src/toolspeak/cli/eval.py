@@ -58,6 +58,7 @@ from toolspeak.lab.trial_runner import TrialRunner, find_follow_ups, find_unansw
 from toolspeak.lab.trials import RecordedAnswer, Trial, TrialResult, make_trials, parse_trial_id
 from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.models.embedded import name_for_calibration
+from toolspeak.models.model import reads_figures
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.settings.files import read_text
@@ -153,9 +154,10 @@ def parse_dialects(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(dialect(name.strip()).name for name in text.split(",")))
 
 
-def _trials(options: EvalOptions) -> list[Trial]:
-    questions = load_suite(options.suite, options.categories)
-    return make_trials(questions, parse_dialects(options.dialects), limit=options.limit, seed=options.seed)
+def _trials(options: EvalOptions, model: Model | None = None) -> list[Trial]:
+    questions, names = load_suite(options.suite, options.categories), parse_dialects(options.dialects)
+    has_figures = options.figures or (model is not None and reads_figures(model))
+    return make_trials(questions, names, limit=options.limit, seed=options.seed, figures=has_figures)
 
 
 def _trials_to_write(options: EvalOptions, log: Console) -> list[Trial]:
@@ -192,7 +194,8 @@ def _match_answers(options: EvalOptions, log: Console) -> tuple[list[list[Trial]
         parse_trial_id(each)[1] for each in answers if parse_trial_id(each)[0] == options.suite == "bfcl"
     )
     whole = load_suite(options.suite, options.categories or tuple(bfcl_categories))
-    first = [trial for trial in make_trials(whole, parse_dialects(options.dialects)) if trial.id in answers]
+    trials = make_trials(whole, parse_dialects(options.dialects), figures=options.figures)
+    first = [trial for trial in trials if trial.id in answers]
     questions = [list(iterate_series(trial, answers, options.again)) for trial in first]
     _report_mismatches(questions, answers, log)
     if not questions:
@@ -226,7 +229,7 @@ def _default_results_path(suite_name: str, model: Model) -> Path:
 
 
 def _ask_model(options: EvalOptions, model: Model, path: Path, log: Console) -> ScoredTrials:
-    chosen = due = _trials(options)
+    chosen = due = _trials(options, model)
     kept = {each.id: each for each in _read_kept_answers(path, model)}
     answers: dict[str, RecordedAnswer] = {}
     runner = TrialRunner(model, concurrency=options.concurrency, max_tokens=options.max_tokens)

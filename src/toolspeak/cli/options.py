@@ -340,7 +340,7 @@ class EvalOptions:
     GROUPS: ClassVar[Mapping[str, str]] = {
         "Model": "model dialects adapter max_tokens again concurrency",
         "Questions": "suite categories limit seed",
-        "Answers": "results failures prompts_out template answers",
+        "Answers": "results failures prompts_out template answers figures",
     }
 
     suite: Annotated[str, option("--suite NAME", "The questions: quick, field, answers, bfcl, or a file.")] = "quick"
@@ -365,6 +365,7 @@ class EvalOptions:
     answers: Annotated[
         tuple[Path, ...], option("--answers FILE", "Only score answers that were made elsewhere. Repeatable.")
     ] = ()
+    figures: Annotated[bool, option("--figures", "Show what is worked out from results: order, sums, means.")] = False
     again: Annotated[int, option("--again N", "Ask again after a malformed call, at most N times.", min=0)] = 0
     adapter: AdapterOption = None
     trust_project: TrustProjectOption = False

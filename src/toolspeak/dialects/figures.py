@@ -5,7 +5,7 @@ A model of a few billion parameters makes the right calls and then says that Par
 followed by their order, and by sums and means:
 
     Worked out:
-    celsius: Oslo (-3.5) < Paris (11.0); difference 14.5, sum 7.5, mean 3.75
+    celsius: lowest Oslo (-3.5) < highest Paris (11.0); difference 14.5, sum 7.5, mean 3.75
 
 Only what one turn of the user has brought is compared, and each line is written once: what was shown stays as it is
 when the conversation goes on. Where units differ, nothing is worked out.
@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from itertools import pairwise
+from itertools import groupby
 from typing import Any, TypeAlias, cast
 
 from toolspeak.values.messages import Result, Text, ToolCall
@@ -164,11 +164,8 @@ def _compare(key: str, names: Sequence[str], values: Sequence[Any]) -> Iterator[
     if _IDENTIFIER.fullmatch(key) or not (_are_numbers(values) or _are_moments(values)):
         return
     ordered = sorted(zip(values, names, strict=True), key=lambda pair: pair[0])
-    if len(ordered) > MAX_ORDERED:
-        ends = [[pair for pair in ordered if pair[0] == end[0]] for end in (ordered[0], ordered[-1])]
-        line = f"{key}: {_chain(ends[0])} < … < {_chain(ends[1])}" if ordered[0][0] != ordered[-1][0] else ""
-    else:
-        line = f"{key}: {_chain(ordered)}"
+    groups = [list(group) for _, group in groupby(ordered, key=lambda pair: pair[0])]
+    line = f"{key}: {_chain(groups)}" if len(groups) > 1 or len(ordered) <= MAX_ORDERED else ""
     more = [f"difference {_subtract(ordered[1][0], ordered[0][0])}"] if len(names) == 2 else []
     if _are_numbers(values):
         more += [f"sum {sum(values)}", f"mean {_find_mean(values)}"]
@@ -176,10 +173,15 @@ def _compare(key: str, names: Sequence[str], values: Sequence[Any]) -> Iterator[
         yield f"{line}; {', '.join(more)}" if more else line
 
 
-def _chain(ordered: Sequence[tuple[Any, str]]) -> str:
-    """Write things with their values in their order, such as `Oslo (-3.5) < Paris (11.0)`."""
-    signs = ["", *(" = " if one[0] == two[0] else " < " for one, two in pairwise(ordered))]
-    return "".join(f"{sign}{name} ({value})" for sign, (value, name) in zip(signs, ordered, strict=True))
+def _chain(groups: Sequence[Sequence[tuple[Any, str]]]) -> str:
+    """Write things in their order, such as `lowest Oslo (-3.5) < highest Paris (11.0)`; a group has one value."""
+    texts = [" = ".join(f"{name} ({value})" for value, name in group) for group in groups]
+    if len(groups) > 1:
+        lowest, highest = ("earliest", "latest") if isinstance(groups[0][0][0], str) else ("lowest", "highest")
+        is_long = sum(map(len, groups)) > MAX_ORDERED
+        between = ["…"] if is_long and len(groups) > 2 else texts[1:-1]
+        texts = [f"{lowest} {texts[0]}", *between, f"{highest} {texts[-1]}"]
+    return " < ".join(texts)
 
 
 def _add_up(key: str, kind: str, kinds: Sequence[str], values: Sequence[Number]) -> str:

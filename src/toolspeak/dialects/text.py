@@ -10,11 +10,12 @@ in.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from toolspeak.dialects import json_notation, python_notation, typescript_notation
-from toolspeak.dialects.dialect import Constraint, Parser, Shown
+from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
 from toolspeak.reading.forms import RESULTS_LABEL
 from toolspeak.reading.names import find_raw_parameters, has_raw_form
 from toolspeak.values.events import AUTO, ToolChoice
@@ -117,6 +118,17 @@ class TextDialect:
         from toolspeak.reading.reader import Reader  # imported with the first answer
 
         return Reader(specs, strict=strict, thinking=thinking, prefix=prefix, shows_first_word=True)
+
+
+def show_figures(dialect: Dialect) -> Dialect:
+    """Return a dialect that shows what was worked out from results, if it is one in text."""
+    return _add_figures(dialect) if isinstance(dialect, TextDialect) else dialect
+
+
+@lru_cache(maxsize=8)
+def _add_figures(dialect: TextDialect) -> TextDialect:
+    """Return the same object each time: selections of tools are kept by it."""
+    return replace(dialect, figures=True)
 
 
 class _MessageRenderer:

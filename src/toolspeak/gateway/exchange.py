@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from toolspeak.dialects import Constraint, Dialect, Parser
 from toolspeak.dialects.native import NativeDialect
+from toolspeak.dialects.text import show_figures
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.gate import CallCheck, Gate, SentText
@@ -25,6 +26,7 @@ from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS, answer_help, list_tools
 from toolspeak.loop import words
 from toolspeak.models import Model, Request, Sampling, match_dialect
+from toolspeak.models.model import reads_figures
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.values.errors import ContextExceeded, ProviderError, StreamInterrupted
 from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
@@ -428,7 +430,8 @@ class _OpenRequest:
         if request.answer_format is not None and not (request.answer_format.is_wrapped and knows_field):
             self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
             tools = (*tools, self._held.tool) if self._held.tool is not None else tools
-        self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
+        shown_in = show_figures(served.dialect) if reads_figures(served.model) else served.dialect
+        self._listed = list_tools(request.tools, shown_in, served.tool_budget, request.messages, self._choice)
         has_help = bool(tools) and self._choice.mode != "named"  # if the client names tools, one of those is called
         self._tools = (*tools, *self._listed.own_tools) if has_help else tools
         history = self._passthrough.to_model(request.messages)

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolspeak.dialects import MessageContent, Shown, dialect, fold
+from toolspeak.dialects.text import show_figures
 from toolspeak.lab.claims import find_false_claim
 from toolspeak.lab.questions import Question, Suite, Verdict
 from toolspeak.loop import AskModel, State, decide, initial_state, reduce
@@ -157,12 +158,14 @@ class Trial:
         question: The question.
         dialect: The name of the dialect.
         earlier: The earlier answers, in each of which a call was malformed; this trial is then a follow-up.
+        figures: Whether results are followed by what was worked out from them.
     """
 
     suite: Suite
     question: Question
     dialect: str
     earlier: tuple[RecordedAnswer, ...] = ()
+    figures: bool = False
 
     @property
     def id(self) -> str:
@@ -181,7 +184,8 @@ class Trial:
 
     def render(self) -> Shown:
         """Render what the model is shown."""
-        return dialect(self.dialect).render(self.tools, self._state().history)
+        shown_in = dialect(self.dialect)
+        return (show_figures(shown_in) if self.figures else shown_in).render(self.tools, self._state().history)
 
     def prompt_hash(self) -> str:
         """Return a hash of what the model is shown: it differs for another prompt."""
@@ -257,7 +261,9 @@ def _make_api_names(specs: Sequence[ToolSpec]) -> list[str]:
     return taken
 
 
-def make_trials(suite: Suite, dialects: Iterable[str], *, limit: int | None = None, seed: int = 0) -> list[Trial]:
+def make_trials(
+    suite: Suite, dialects: Iterable[str], *, limit: int | None = None, seed: int = 0, figures: bool = False
+) -> list[Trial]:
     """Make the trials of a suite: the same questions in each dialect, in the order of the suite.
 
     Questions that share tools should stand together in the suite: a server then caches the prompt with the tools.
@@ -267,6 +273,7 @@ def make_trials(suite: Suite, dialects: Iterable[str], *, limit: int | None = No
         dialects: The names of the dialects.
         limit: How many questions of each category are drawn; all if None.
         seed: The seed of the random draw.
+        figures: Whether results are followed by what was worked out from them.
     """
     questions = list(suite.questions)
     if limit is not None:
@@ -275,7 +282,11 @@ def make_trials(suite: Suite, dialects: Iterable[str], *, limit: int | None = No
             known = [each.id for each in suite.questions if each.category == category]
             drawn.update(random.Random(seed).sample(known, min(limit, len(known))))  # noqa: S311 (no secret)
         questions = [question for question in suite.questions if question.id in drawn]
-    return [Trial(suite=suite, question=question, dialect=name) for name in dialects for question in questions]
+    return [
+        Trial(suite=suite, question=question, dialect=name, figures=figures)
+        for name in dialects
+        for question in questions
+    ]
 
 
 def parse_trial_id(trial_id: str) -> tuple[str, str, str, str]:

@@ -30,10 +30,13 @@ class Adapter:
     Attributes:
         path: The GGUF file.
         sha256: The hash that the file must have; None for a file of the user.
+        reads_figures: Whether it teaches to read what is worked out from results (`toolspeak.dialects.figures`). Models
+            that were not taught that compare worse with it.
     """
 
     path: Path
     sha256: str | None = None
+    reads_figures: bool = False
 
     @property
     def name(self) -> str:

@@ -127,6 +127,11 @@ class EmbeddedModel:
         return self._choice
 
     @property
+    def reads_figures(self) -> bool:
+        """Whether it was taught to read what is worked out from results."""
+        return self.adapter is not None and self.adapter.reads_figures
+
+    @property
     def context_tokens(self) -> int:
         """The tokens of a request and its answer. Longer conversations are compacted."""
         return self._options.context

@@ -143,6 +143,11 @@ def match_dialect(dialect: Dialect, model: Model) -> Dialect:
     return NATIVE_WITHOUT_LEAKS if dialect is NATIVE and not getattr(model, "leaks_calls", True) else dialect
 
 
+def reads_figures(model: Model) -> bool:
+    """Whether a model was taught to read what is worked out from results (`toolspeak.dialects.figures`)."""
+    return bool(getattr(model, "reads_figures", False))
+
+
 def find_model_context(model: Model, sampling: Sampling | None = None) -> int | None:
     """Return the tokens of a request and its answer, as far as they are known. Nothing is sent.
 

@@ -9,7 +9,7 @@ from toolspeak.dialects import Dialect
 from toolspeak.execution import Executor
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.models import DialectChoice, Sampling, check_attachments
-from toolspeak.models.model import make_run_id
+from toolspeak.models.model import make_run_id, reads_figures
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver, Deps, Summarizer
@@ -460,6 +460,7 @@ class Agent(BaseAgent[T_co, Deps]):
                 escalation=self.escalation,
                 provenance=self.provenance,
                 exposed=setup.get("exposed", False) or (outer is not None and outer.is_exposed),
+                figures=reads_figures(self.model) or getattr(dialect, "figures", False),
             )
             driver = self._build_driver(run_id, offered, dialect, options, setup)
             return driver, [started] if ended is None else [started, ended]

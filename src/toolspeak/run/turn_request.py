@@ -9,6 +9,7 @@ move to the list at the beginning of the prompt.
 from collections.abc import MutableMapping, Sequence, Set
 
 from toolspeak.dialects import Dialect, Shown
+from toolspeak.dialects.text import show_figures
 from toolspeak.dialects.tool_selection import ToolSelection, ToolView, select_tools
 from toolspeak.loop import AskModel, State
 from toolspeak.loop.compaction import replace_system, show_history
@@ -55,6 +56,8 @@ def _list_dropped(state: State, view: ToolView) -> list[str]:
 
 def render_request(state: State, dialect: Dialect, action: AskModel) -> Shown:
     """Return what a model is shown in its next turn."""
+    if state.run is not None and state.run.figures:
+        dialect = show_figures(dialect)
     if state.run is None or state.run.tool_budget is None:
         view, history = None, state.shown_history
     else:

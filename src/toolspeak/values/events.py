@@ -197,11 +197,11 @@ class RunStarted:
         tool_budget: The most tokens that the tools may take in a request.
         search_tools: The names of the tools `help` and `find_tools`, if the run has a budget. They have other names if
             these were taken. Stored, since another tool could imitate their descriptions.
-        guided: Whether a model that is stuck gets guidance (`Guided`). False in runs of older versions: there, a model
-            that repeats itself is warned once, and then the run ends.
+        guided: Whether a model that is stuck gets guidance (`Guided`), or one warning only, as in older versions.
         escalation: When another model is asked for a message because the first one is stuck; None for never.
         provenance: What happens to calls with values from untrusted sources. "off" in runs of older versions.
         exposed: Whether a model that wrote part of the prompt was shown a result that is declared as foreign.
+        figures: Whether results are followed by what `toolspeak.dialects.figures` works out from them.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -223,6 +223,7 @@ class RunStarted:
     escalation: Escalation | None = None
     provenance: Provenance = "off"
     exposed: bool = False
+    figures: bool = False
 
 
 @frozen
