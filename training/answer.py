@@ -12,6 +12,7 @@ from torch.nn import functional
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+MAX_CPU_BATCH_TOKENS = 24_000  # a CPU gains nothing by more, and has less memory
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
 COMPACTION_STEPS = 8  # after so many tokens, the answers that have ended are taken out of a batch, if they are many
 COMPACTION_SHARE = 0.2
@@ -114,6 +115,8 @@ def answer_batches(
 ) -> Iterator[dict[int, list[int]]]:
     """Yield the tokens of answers by the places of their prompts, those of similar length together."""
     stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    if model.device.type == "cpu":
+        batch_tokens = min(batch_tokens, MAX_CPU_BATCH_TOKENS)
     for batch in split_by_tokens(range(len(prompts)), lambda place: len(prompts[place]) + max_tokens, batch_tokens):
         answers = answer_batch(model, [prompts[place] for place in batch], stops, max_tokens)
         yield dict(zip(batch, answers, strict=True))

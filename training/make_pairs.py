@@ -295,7 +295,7 @@ def draw_measured(dialects: Sequence[str], seed: int) -> Iterator[tuple[str, Tri
     """Yield the questions to measure with, each with the part of the measurement that it belongs to."""
     parts = ("field", "answers")
     for part, suite in (*((name, load_suite(name)) for name in parts), ("talk", load_suite(str(HERE / "talk.jsonl")))):
-        yield from ((part, trial) for trial in make_trials(suite, dialects))
+        yield from ((part, trial) for trial in make_trials(suite, dialects, figures=True))
     if find_spec("bfcl_eval") is not None:
         suite = load_suite("bfcl")
         sample = {trial.id for trial in make_trials(suite, dialects, limit=BFCL_SAMPLE, seed=seed)}

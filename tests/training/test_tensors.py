@@ -15,7 +15,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 
 import answer
+import brief
 import examples
+import files
 import lora
 import train
 
@@ -79,6 +81,49 @@ def test_a_group_has_the_losses_of_its_questions(model: Any):
                 apart += torch.nn.functional.cross_entropy(scores, torch.tensor(target), reduction="sum").item()
                 written = prompt + target
     assert together == pytest.approx(apart, rel=1e-4)
+
+
+def test_a_row_of_several_groups_has_their_losses(model: Any):
+    rows = [examples.build_row(group, ByteTokenizer(), END) for group in GROUPS]
+    together = train.compute_loss(model, brief.build_tensors(rows, brief.count_tokens(rows) + 5, END)).item()
+    assert together == pytest.approx(
+        train.compute_loss(model, examples.build_tensors(rows, END, "cpu")).item(), rel=1e-4
+    )
+
+
+def test_a_brief_training_draws_so_many_tokens_of_each_source_and_figures_only_where_they_are_taught(tmp_path: Path):
+    sources, figures = ("answers", "habits", "worlds"), {"id": "f", "rest": "Worked out: a < b", "target": "a"}
+    groups = [
+        {"epoch": epoch, "source": source, "dialect": dialect, "system": f"{number}", "examples": [example]}
+        for epoch in (4, 5)
+        for source in sources
+        for dialect in ("python", "json")
+        for example in (GROUPS[0]["examples"][0], figures)
+        for number in range(100, 150)
+    ]
+    files.write_rows(tmp_path / "pairs.jsonl.gz", groups)
+    settings = {"seed": 1, "epoch": 4, "dialects": {"python": 1.0, "json": 0.0}, "row_tokens": 100}
+
+    def draw(**tokens: int) -> list[brief.Pack]:
+        return brief.draw_packs(tmp_path, {**settings, "tokens": tokens}, ByteTokenizer(), END)
+
+    def shows_figures(packs: list[brief.Pack]) -> bool:
+        return any(b"Worked out" in bytes(each % 256 for each in row.tokens) for pack in packs for row in pack)
+
+    packs = draw(answers=600, habits=300)
+    assert 900 <= brief.count_tokens([row for pack in packs for row in pack]) < 960
+    assert all(60 < brief.count_tokens(pack) <= 100 for pack in packs[:-2])
+    assert shows_figures(packs)
+    assert not shows_figures(draw(answers=0, habits=900))
+    assert packs == draw(answers=600, habits=300)
+
+
+def test_only_the_layers_that_are_trained_change(model: Any):
+    adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
+    trained = brief.freeze_below(adapter, 1)
+    assert 0 < len(trained) < len(adapter.parameters)
+    assert all(".layers.0." not in path for path, layer in adapter.layers.items() if layer.a.requires_grad)
+    adapter.remove()
 
 
 def test_a_batch_has_the_answers_to_its_prompts(model: Any):
