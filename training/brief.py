@@ -4,7 +4,7 @@
 
 takes groups of one epoch from `FOLDER/pairs.jsonl.gz`, so many tokens of each source as the settings say, and goes on
 from an adapter in `FOLDER`. The result is `FOLDER/brief.gguf`. A processor with AMX, which multiplies matrices in 16
-bits, trains on 120 tokens a second with two threads; so the least possible is computed:
+bits, trains on 140 tokens a second with two threads; so the least possible is computed:
 
 - Rows of one length hold several groups, and nothing is padded. The layers are compiled for that length alone.
 - The lowest layers stay as they are: no gradients are computed below `first_layer`.
