@@ -1,9 +1,9 @@
 """Trains adapters for the embedded model, and measures them: `python training COMMAND`.
 
 `pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `words` toolspeak, torch and its teacher; `train`, `ask` and
-`play` a GPU with torch, transformers, accelerate and gguf. If they are on different machines, copy the folder from the
-one to the other: what is in it already is not done again. The answers that `train` writes are judged by `toolspeak
-eval --answers`.
+`play` a GPU with torch, transformers, accelerate and gguf; `brief` these packages and a CPU. If they are on different
+machines, copy the folder from the one to the other: what is in it already is not done again. The answers that `train`
+writes are judged by `toolspeak eval --answers`.
 """
 
 import argparse
@@ -19,7 +19,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     pairs = commands.add_parser("pairs", help="write what a model is trained on and measured with")
     train = commands.add_parser("train", help="train adapters, and answer the prompts that measure them")
-    brief = commands.add_parser("brief", help="train an adapter on a CPU in about an hour: answers after results")
+    brief = commands.add_parser("brief", help="train an adapter on a CPU in 40 minutes: answers after results")
     ask = commands.add_parser("ask", help="answer prompts of toolspeak eval --prompts-out")
     play = commands.add_parser(
         "play", help="have the model answer conversations of several turns: BFCL's, or those of the kept worlds"

@@ -12,7 +12,7 @@ from torch.nn import functional
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-MAX_CPU_BATCH_TOKENS = 24_000  # a CPU gains nothing by more, and has less memory
+MAX_CPU_BATCH_TOKENS = 24_000  # on a CPU, which has less memory than the settings count on
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
 COMPACTION_STEPS = 8  # after so many tokens, the answers that have ended are taken out of a batch, if they are many
 COMPACTION_SHARE = 0.2

@@ -1,4 +1,4 @@
-"""A short training of an adapter on a CPU: teaches one thing, with a little of everything else, in about an hour.
+"""A short training of an adapter on a CPU: teaches one thing, with a little of everything else, in 40 minutes.
 
     python training brief MODEL.gguf FOLDER
 
@@ -6,7 +6,7 @@ takes groups of one epoch from `FOLDER/pairs.jsonl.gz`, so many tokens of each s
 from an adapter in `FOLDER`. The result is `FOLDER/brief.gguf`. A processor with AMX, which multiplies matrices in 16
 bits, trains on 140 tokens a second with two threads; so the least possible is computed:
 
-- Rows of one length hold several groups, and nothing is padded. The layers are compiled for that length alone.
+- Rows of one length hold several groups, so that little is padded. The layers are compiled for that length alone.
 - The lowest layers stay as they are: no gradients are computed below `first_layer`.
 """
 
@@ -24,9 +24,10 @@ from files import read_rows
 from lora import Adapter, read_gguf, write_gguf
 from train import MAX_GRADIENT_NORM, compute_loss, schedule_rate
 
-FIGURES = "Worked out:"
-TAUGHT = "answers"
+FIGURES = "Worked out:"  # as in toolspeak.dialects.figures, which need not be installed here
+TAUGHT = "answers"  # the source that is taught; the others keep what is known
 MAX_REPLAYED_TOKENS = 1_000  # of a group of another source
+OPEN_PACKS = 40  # the last ones, in which a place for a group is looked for
 
 Pack = list[Row]
 """The groups that one row of tokens holds."""
@@ -50,7 +51,9 @@ def draw_packs(folder: Path, settings: Mapping[str, Any], tokenizer: Any, end_to
     rng.shuffle(rows)
     packs: list[Pack] = []
     for row in rows:
-        fitting = (each for each in packs[-40:] if count_tokens(each) + len(row.tokens) <= settings["row_tokens"])
+        fitting = (
+            each for each in packs[-OPEN_PACKS:] if count_tokens(each) + len(row.tokens) <= settings["row_tokens"]
+        )
         if (pack := next(fitting, None)) is None:
             packs.append([row])
         else:
@@ -117,6 +120,7 @@ def train_briefly(gguf: Path, folder: Path, all_settings: Mapping[str, Any]) -> 
     )
     read_gguf(folder / f"{settings['begin']}.gguf", adapter)
     parameters = freeze_below(adapter, settings["first_layer"])
+    torch._dynamo.config.cache_size_limit = 2 * len(model.model.layers)  # else most layers are not compiled
     for layer in model.model.layers:
         layer.forward = torch.compile(layer.forward, dynamic=False)
     optimizer = torch.optim.AdamW(parameters, lr=settings["learning_rate"], weight_decay=0.0)
@@ -131,7 +135,8 @@ def train_briefly(gguf: Path, folder: Path, all_settings: Mapping[str, Any]) -> 
             (loss / count).backward()
             total += loss.item() / count
         norm = torch.nn.utils.clip_grad_norm_(parameters, MAX_GRADIENT_NORM)
-        optimizer.step()
+        if torch.isfinite(norm):
+            optimizer.step()
         optimizer.zero_grad()
         seconds = time.time() - began
         print(f"step {number + 1} of {len(steps)}: loss {total:.4f}, gradient {norm:.2f}, {seconds:.0f} s", flush=True)
