@@ -128,7 +128,7 @@ def train_briefly(gguf: Path, folder: Path, all_settings: Mapping[str, Any]) -> 
     steps = [packs[start : start + size] for start in range(0, len(packs), size)]
     for number, step in enumerate(steps):
         for each in optimizer.param_groups:
-            each["lr"] = settings["learning_rate"] * schedule_rate(number, len(steps), settings["warmup_steps"])
+            each["lr"] = settings["learning_rate"] * schedule_rate(number, number / len(steps), settings["warmup_steps"])
         count, total = sum(label != IGNORED for pack in step for row in pack for label in row.labels), 0.0
         for pack in step:
             loss = compute_loss(model, build_tensors(pack, settings["row_tokens"], tokenizer.pad_token_id or end_token))

@@ -30,7 +30,7 @@ class Row:
     """The tokens of a group, with what is needed to keep its questions apart; `count` is the number of answers.
 
     `labels` are the tokens of the answers, and `IGNORED` elsewhere; `segments` has the number of the question that each
-    token belongs to, and `SYSTEM_SEGMENT` for the system message.
+    token belongs to, and `SYSTEM_SEGMENT` for the system message; the answers are held if `is_held` (`train.py`).
     """
 
     tokens: list[int]
@@ -38,6 +38,7 @@ class Row:
     positions: list[int]
     segments: list[int]
     count: int
+    is_held: bool = False
 
 
 def build_row(group: Mapping[str, Any], tokenizer: Any, end_token: int) -> Row:
@@ -56,7 +57,21 @@ def build_row(group: Mapping[str, Any], tokenizer: Any, end_token: int) -> Row:
             count += 1
         segments += [number] * length
         positions += range(start, start + length)
-    return Row(tokens, labels, positions, segments, count)
+    return Row(tokens, labels, positions, segments, count, group.get("is_held", False))
+
+
+def build_rows(groups: Sequence[Mapping[str, Any]], tokenizer: Any, end_token: int) -> list[Row]:
+    """Build the rows of groups. All texts are encoded at once, which a fast tokenizer does on all cores."""
+    parts = [part for group in groups for each in group["examples"] for part in (each, *each.get("following", ()))]
+    texts = list({text: None for part in parts for text in (part["rest"], part["target"])})
+    texts += list({group["system"]: None for group in groups})
+    encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    known = dict(zip(texts, encoded, strict=True))
+
+    def look_up(text: str, **_: Any) -> dict[str, list[int]]:
+        return {"input_ids": known[text]}
+
+    return [build_row(group, look_up, end_token) for group in groups]
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:

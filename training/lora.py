@@ -46,8 +46,10 @@ class AdaptedLinear(nn.Module):
         self.b = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        narrow = functional.linear(x, self.a.to(x.dtype))
-        return self.base(x) + functional.linear(narrow, self.b.to(x.dtype) * self.scale)
+        narrow = functional.linear(x, self.a.to(x.dtype)).flatten(0, -2)
+        wide = self.base(x)
+        added = torch.addmm(wide.flatten(0, -2), narrow, self.b.to(x.dtype).T * self.scale)  # one pass over what is wide
+        return added.view(wide.shape)
 
 
 class Adapter:
@@ -71,6 +73,18 @@ class Adapter:
     @property
     def parameters(self) -> list[nn.Parameter]:
         return [matrix for layer in self.layers.values() for matrix in (layer.a, layer.b)]
+
+    @contextmanager
+    def swapped(self, matrices: Sequence[torch.Tensor]) -> Generator[None]:
+        """Use these matrices, in the order of `parameters`, in place of its own."""
+        with torch.no_grad():
+            own = [each.clone() for each in self.parameters]
+            torch._foreach_copy_(self.parameters, list(matrices))
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(self.parameters, own)
 
     def remove(self) -> None:
         """Give the model its own layers back."""

@@ -1,5 +1,6 @@
 """Training and answering in batches give what a model gives for one question at a time. Needs torch and transformers."""
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,14 +53,17 @@ SETTINGS = {
     "learning_rate": 1e-2,
     "warmup_steps": 2,
     "examples_per_step": 4,
+    "hold": 0.0,
+    "taught": ["answers"],
+    "seconds": math.inf,
 }
 
 
 class ByteTokenizer:
     """Each byte is a token."""
 
-    def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
-        return {"input_ids": list(text.encode())}
+    def __call__(self, text: str | list[str], *, add_special_tokens: bool) -> dict[str, list[Any]]:
+        return {"input_ids": list(text.encode()) if isinstance(text, str) else [list(each.encode()) for each in text]}
 
     def convert_tokens_to_ids(self, names: str | list[str]) -> int | list[int]:
         return END if isinstance(names, str) else [END, PAD]
@@ -172,6 +176,44 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     adapter.remove()
     assert torch.equal(model.model.layers[0].mlp.up_proj.weight, weights)
     assert train.compute_loss(model, tensors).item() == pytest.approx(before)
+
+
+def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
+    first, later = "<|im_start|>assistant", "<|im_start|>assistant f <|im_start|>assistant"
+    held = {"source": "habits", "system": "a", "examples": [{"id": "h", "rest": f"hello {first}", "target": "hi there"}]}
+    mixed = {**GROUPS[0], "source": "habits", "examples": [*held["examples"], {"id": "m", "rest": later, "target": "b"}]}
+    taught = {"source": "answers", "system": "b", "examples": [{"id": "t", "rest": f"hello {first}", "target": "so, no"}]}
+    settings = {**SETTINGS, "hold": 50.0}
+    assert [part.get("is_held") for group in (held, mixed, taught) for part in train.divide(group, settings)] == [
+        True,
+        False,
+        True,
+        None,
+    ]
+    groups = [{**each, "epoch": 0, "dialect": "python", "toolset_rank": 0.5} for each in (held, taught)]
+    rows = [examples.build_row(each, ByteTokenizer(), END) for each in groups]
+    tensors = [examples.build_tensors([row], END, "cpu") for row in rows]
+
+    def score() -> list[torch.Tensor]:
+        with torch.no_grad():
+            return [train.compute_scores(model, each).log_softmax(-1) for each in tensors]
+
+    before = score()
+    changes: list[list[float]] = []
+    for hold in (0.0, 50.0):
+        adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
+        some = {**SETTINGS, "hold": hold}
+        train.train(model, adapter, ByteTokenizer(), groups * 15, some, seed=1, report=lambda _: None)
+        after = score()
+        changes.append([
+            torch.nn.functional.kl_div(new, old, reduction="sum", log_target=True).item()
+            for old, new in zip(before, after, strict=True)
+        ])
+        adapter.remove()
+    (free_change, _), (held_change, taught_change) = changes
+    print(changes)
+    assert held_change < 0.3 * free_change
+    assert taught_change > held_change
 
 
 def test_the_mean_of_adapters_is_nearest_to_the_mean_of_their_weights(tmp_path: Path):
