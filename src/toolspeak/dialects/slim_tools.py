@@ -40,6 +40,9 @@ MIN_DESCRIPTION_CHARS = 40
 SHORT_TOOL_CHARS, SHORT_PARAMETER_CHARS = 120, 60
 """Characters of the first sentences of a tool and of a parameter in its short form."""
 
+OUTLINE_CHARS = 50
+"""Characters of the first sentence of a tool in its outline, which says nothing of the parameters but their types."""
+
 CUT_MARK = "…"
 
 HELP = "help"
@@ -172,6 +175,11 @@ def describe_tool(spec: ToolSpec, dialect: Dialect) -> str:
 def shorten_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """Return tools with the first sentences of their descriptions only, and of those of their parameters."""
     return _cut_tools(specs, _SentenceCutter(), _Level(tool=SHORT_TOOL_CHARS, parameter=SHORT_PARAMETER_CHARS))
+
+
+def outline_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return tools with the beginnings of their first sentences only, and parameters without descriptions."""
+    return _cut_tools(specs, _SentenceCutter(), _Level(tool=OUTLINE_CHARS))
 
 
 def find_shortened(specs: Sequence[ToolSpec], shown: Sequence[ToolSpec]) -> frozenset[str]:

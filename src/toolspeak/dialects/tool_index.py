@@ -289,10 +289,19 @@ class ToolIndex:
 
     def rank(self, message: str) -> list[str]:
         """Return the names of the tools that a message may be about, the likeliest ones first."""
+        return list(self.weigh(message))
+
+    def weigh(self, message: str) -> dict[str, float]:
+        """Return the tools in the order of `rank`, each with how high it is in the rankings, the best one with 1.
+
+        Where words and meaning agree on the first places, what follows weighs little; where they do not, much.
+        """
         queries = _list_queries(message)
         by_words = self._rank_by_words(queries)
         by_meaning = self._rank_by_meaning(queries)
-        return [self._names[place] for place in _fuse([(by_words, 1.0), (by_meaning, MEANING_WEIGHT)], RANK_OFFSET)]
+        weights = _sum_reciprocal_ranks([(by_words, 1.0), (by_meaning, MEANING_WEIGHT)], RANK_OFFSET)
+        best = max(weights.values(), default=1.0)
+        return {self._names[place]: weights[place] / best for place in _sort(weights)}
 
     def explain(self, message: str) -> list[Match]:
         """Return the tools in the order of `rank`, each with what put it there."""
@@ -403,11 +412,15 @@ def _list_queries(message: str) -> list[str]:
 
 def _fuse(rankings: Sequence[tuple[Sequence[int], float]], offset: float) -> list[int]:
     """Return the places of tools by the sum of their reciprocal ranks; each ranking has how much it counts."""
+    return _sort(_sum_reciprocal_ranks(rankings, offset))
+
+
+def _sum_reciprocal_ranks(rankings: Sequence[tuple[Sequence[int], float]], offset: float) -> dict[int, float]:
     scores: dict[int, float] = {}
     for ranking, weight in rankings:
         for rank, place in enumerate(ranking, 1):
             scores[place] = scores.get(place, 0.0) + weight / (offset + rank)
-    return _sort(scores)
+    return scores
 
 
 def _sort(scores: Mapping[int, float]) -> list[int]:

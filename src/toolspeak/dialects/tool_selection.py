@@ -6,8 +6,8 @@ from the first character that differs.
 
 - At the beginning of the prompt is a list. If all tools fit with at least a part of their descriptions, it has all of
   them (`slim_tools.py`), with the tool `help`. If not, it has those that the first message of the user may be about
-  (`tool_index.py`), the likeliest ones first, as many as fit with the first sentences of their descriptions, and the
-  tool `find_tools`.
+  (`tool_index.py`), the likeliest ones first, and the tool `find_tools`. How many these are depends on how sure the
+  ranking is. The first few are described as well as fits; of the others there is an outline, so that more of them fit.
 - Later messages of the user, and calls of `find_tools`, add further tools. A dialect in text shows them right there, in
   the conversation; the native dialect appends them to the tools of the API.
 - A tool that is called is known from then on. If it was shown with less than its whole description, that follows the
@@ -32,6 +32,7 @@ from toolspeak.dialects.slim_tools import (
     find_free_name,
     find_shortened,
     is_described,
+    outline_tools,
     shorten_tools,
     slim_tools,
 )
@@ -56,11 +57,11 @@ MAX_FOUND = 8
 FOUND_SHARE = 0.25
 """A tool is found only if its score is at least this share of the score of the best tool."""
 
-LISTED_SHARE = 0.4
-"""A tool is listed for the first message if its score is at least this share of the score of the best tool."""
+LISTED_SHARE = 0.21
+"""A tool is listed for the first message if it weighs at least this share of the best tool (`ToolIndex.weigh`)."""
 
-FILLED_SHARE = 0.5
-"""Tools with lower scores are listed, too, while the list takes at most this share of the budget."""
+DESCRIBED_TOOLS = 3
+"""Tools of that list, the likeliest ones, that are described as well as fits; of the others, it has an outline."""
 
 MAX_ADDED, ADDED_SHARE = 4, 0.5
 """How many tools a later message of the user adds at most, and the share of the best score that they need."""
@@ -284,7 +285,8 @@ def _select(key: _Key, max_tokens: int, message: str, kept: tuple[str, ...]) -> 
         few = slim_tools(picked, dialect, max_tokens - own)
         tokens = few.tokens + own
         if len(picked) < len(specs) and (tokens <= max_tokens or tokens < slim.tokens):
-            return replace(selection, listed=few.tools, tokens=tokens, cut=few.cut, help=help_tool, find=find_tool)
+            cut = find_shortened([tools[spec.name] for spec in picked], few.tools)
+            return replace(selection, listed=few.tools, tokens=tokens, cut=cut, help=help_tool, find=find_tool)
     used_help = help_tool if slim.cut else None
     return replace(selection, listed=slim.tools, tokens=slim.tokens, cut=slim.cut, help=used_help)
 
@@ -297,23 +299,20 @@ def _pick(
     kept: tuple[str, ...],
     beside: Sequence[ToolSpec],
 ) -> list[ToolSpec]:
-    """Return the tools that a message may be about, as many as fit in their short form, the likeliest ones first.
+    """Return the tools that a message may be about, as many as fit, the likeliest ones first.
 
-    The budget is not filled with tools that only come near: a small model would call one of them.
+    Only the first ones are whole, and count in their short form; the others are outlined. The budget is not filled with
+    tools that only come near: a small model would call one of them.
     """
     tools = {spec.name: spec for spec in specs}
-    short = {spec.name: spec for spec in shorten_tools(specs)}
-    always = [name for name in dict.fromkeys(kept) if name in short]
-    index = _index(_Key(specs))
-    ranked = list(dict.fromkeys((*always, *index.rank(message), *short)))
-    scores = index.score(message)
-    least = LISTED_SHARE * max(scores.values(), default=0.0)
-    first = _count_fitting([short[name] for name in ranked], dialect, int(FILLED_SHARE * max_tokens))
-    ranked = [
-        name for place, name in enumerate(ranked) if place < max(first, len(always)) or scores.get(name, 0.0) >= least
-    ]
-    count = _count_fitting([short[name] for name in ranked], dialect, max_tokens, beside)
-    return [tools[name] for name in ranked[: max(count, len(always), 1)]]
+    weights = _index(_Key(specs)).weigh(message)
+    always = [name for name in dict.fromkeys(kept) if name in tools]
+    likely = [name for name, weight in weights.items() if weight >= LISTED_SHARE]
+    ranked = [tools[name] for name in dict.fromkeys((*always, *(likely or tools)))]
+    described = len(always) + DESCRIBED_TOOLS
+    whole, outlines = ranked[:described], outline_tools(ranked[described:])
+    count = _count_fitting([*shorten_tools(whole), *outlines], dialect, max_tokens, beside)
+    return [*whole, *outlines][: max(count, len(always), 1)]
 
 
 def _count_fitting(

@@ -1,0 +1,68 @@
+"""Which tools a list has for a message, and how much it says of each. Runs with a budget are in `tests/run`."""
+
+import pytest
+
+from toolspeak.dialects import DIALECTS
+from toolspeak.dialects.slim_tools import OUTLINE_CHARS, make_help_tool
+from toolspeak.dialects.tool_index import ToolIndex
+from toolspeak.dialects.tool_selection import (
+    DESCRIBED_TOOLS,
+    LISTED_SHARE,
+    ToolSelection,
+    make_find_tool,
+    select_tools,
+)
+from toolspeak.dialects.word_vectors import load_word_vectors
+from toolspeak.values.messages import user
+from toolspeak.values.spec import ToolSpec
+
+PLACE = {"type": "string", "description": "The place that is meant."}
+TOOLS = [
+    ToolSpec(
+        name=f"tell_{number}",
+        description=f"Tells number {number} of the long report on the weather in all parts of the country. It is exact.",
+        parameters={"type": "object", "properties": {"place": PLACE}, "required": ["place"]},
+    )
+    for number in range(300)
+]
+
+
+def select(message: str, budget: int, dialect: str = "python", kept: tuple[str, ...] = ()) -> ToolSelection:
+    help_tool, find_tool = make_help_tool(TOOLS), make_find_tool(TOOLS)
+    return select_tools(
+        TOOLS, DIALECTS[dialect], budget, [user(message)], help_tool=help_tool, find_tool=find_tool, kept=kept
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("budget", [700, 1000, 1500])
+def test_the_likeliest_tools_are_described_and_the_others_outlined(budget: int, dialect: str):
+    selection = select("How is the weather?", budget, dialect)
+
+    first, others = selection.listed[:DESCRIBED_TOOLS], selection.listed[DESCRIBED_TOOLS:]
+    assert all(len(spec.description) > OUTLINE_CHARS for spec in first)
+    assert all("description" in spec.parameters["properties"]["place"] for spec in first)
+    assert others
+    assert all(0 < len(spec.description) <= OUTLINE_CHARS for spec in others)
+    assert all(spec.parameters["properties"]["place"] == {"type": "string"} for spec in others)
+    assert selection.cut >= {spec.name for spec in others}
+    assert selection.tokens <= budget
+
+
+def test_a_tool_that_is_listed_in_any_case_is_described():
+    selection = select("How is the weather?", 1500, kept=("tell_299",))
+
+    assert [spec.description.endswith("exact.") for spec in selection.listed].count(True) == DESCRIBED_TOOLS + 1
+    assert selection.listed[0] == TOOLS[299]
+
+
+def test_a_large_budget_is_not_filled_with_tools_that_only_come_near():
+    weights = ToolIndex(TOOLS, load_word_vectors()).weigh("How is the weather?")
+
+    likely = [name for name, weight in weights.items() if weight >= LISTED_SHARE]
+    assert weights[likely[0]] == 1
+    assert likely == [spec.name for spec in select("How is the weather?", 3000).listed]
+
+
+def test_a_message_that_finds_nothing_begins_with_the_first_tools():
+    assert [spec.name for spec in select("", 700).listed][:2] == ["tell_0", "tell_1"]
