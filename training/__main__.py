@@ -1,7 +1,7 @@
 """Trains adapters for the embedded model, and measures them: `python training COMMAND`.
 
 `pairs`, `kept`, `score` and `beside-gpu` need toolspeak; `words` toolspeak, torch and its teacher; `train`, `ask` and
-`play` a GPU with torch, transformers, accelerate and gguf; `brief` these packages and a CPU. If they are on different
+`play` a GPU with torch, transformers, accelerate and gguf. If they are on different
 machines, copy the folder from the one to the other: what is in it already is not done again. The answers that `train`
 writes are judged by `toolspeak eval --answers`.
 """
@@ -19,7 +19,6 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     pairs = commands.add_parser("pairs", help="write what a model is trained on and measured with")
     train = commands.add_parser("train", help="train adapters, and answer the prompts that measure them")
-    brief = commands.add_parser("brief", help="train an adapter on a CPU in 40 minutes: answers after results")
     ask = commands.add_parser("ask", help="answer prompts of toolspeak eval --prompts-out")
     play = commands.add_parser(
         "play", help="have the model answer conversations of several turns: BFCL's, or those of the kept worlds"
@@ -28,9 +27,9 @@ def build_parser() -> argparse.ArgumentParser:
     beside = commands.add_parser("beside-gpu", help="ask llama.cpp here what a GPU was asked, and compare")
     words = commands.add_parser("words", help="train the vectors of words by which tools are found; minutes on a CPU")
     kept = commands.add_parser("kept", help="compose the suite answers, which is not trained on")
-    for each in (train, brief, ask, play):
+    for each in (train, ask, play):
         each.add_argument("gguf", type=Path, help="the weights of the model")
-    for each in (pairs, train, brief, play):
+    for each in (pairs, train, play):
         each.add_argument("folder", type=Path, help="where everything is written")
     for each in (play, score):
         each.add_argument("--half", choices=("tuned", "reported", "worlds"), default="reported")
@@ -82,16 +81,11 @@ def main() -> None:
                     make_all(options.folder, epochs, options.seed)
             except UsageError as error:
                 parser.error(str(error))
-        case "train" | "brief":
+        case "train":
             if not (options.folder / "pairs.jsonl.gz").is_file():
                 parser.error(
                     f"{options.folder} has no pairs.jsonl.gz: python training pairs {options.folder} writes it"
                 )
-            if options.command == "brief":
-                from brief import train_briefly
-
-                train_briefly(options.gguf, options.folder, read_settings())
-                return
             from run import run_all
 
             run_all(options.gguf, options.folder, options.runs)

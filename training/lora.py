@@ -48,7 +48,9 @@ class AdaptedLinear(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         narrow = functional.linear(x, self.a.to(x.dtype)).flatten(0, -2)
         wide = self.base(x)
-        added = torch.addmm(wide.flatten(0, -2), narrow, self.b.to(x.dtype).T * self.scale)  # one pass over what is wide
+        added = torch.addmm(
+            wide.flatten(0, -2), narrow, self.b.to(x.dtype).T * self.scale
+        )  # one pass over what is wide
         return added.view(wide.shape)
 
 

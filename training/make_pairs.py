@@ -8,7 +8,8 @@ share of the data is what lies below a number.
 
 `own_prompts.jsonl.gz` has prompts without tools, which the model answers before it is trained on these answers of its
 own (`own_answers.py`), `prompts.jsonl.gz` those to measure with, as `toolspeak eval --prompts-out` writes them, with
-`bfcl` where the package `bfcl-eval` is installed, and `built-in.gguf` is the adapter of the package.
+`bfcl` where the package `bfcl-eval` is installed, and `built-in.gguf` and `built-in-results.gguf` are the adapters of
+the package.
 
 With `--questions FILE --measure FILE` the pairs are those of one file of questions and the prompts those of another,
 and nothing else: this is how a model learns the tools of one program.
@@ -56,7 +57,9 @@ COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
 }
 """What composes the lines of suites of a seed, by the names of their files."""
 
-BUILT_IN_NAME = "built-in.gguf"  # the copy of the adapter of the package
+BUILT_IN = dict(zip(("built-in.gguf", "built-in-results.gguf"), QWEN_CODER_CALLS.paths, strict=True))
+"""The copies of the adapters of the package, and their files: the second is used once a conversation has results."""
+
 SYSTEM_END = "<|im_end|>\n"
 PLAIN_PER_SET = 3  # how many questions of `plain.txt` are asked with a set of tools
 
@@ -309,7 +312,7 @@ def make_all(folder: Path, epochs: Sequence[int] | None = None, seed: int | None
     settings["pairs"]["epochs"] = epochs
     pairs, measured_seed = settings["pairs"], settings["seed"]
     seed = measured_seed if seed is None else seed
-    copy_adapter(folder)
+    copy_adapters(folder)
     field = add_plain(leave_hasty(load_suite("field-train")), random.Random(seed))
     habits = leave_hasty(load_habits(field))
     by_hand = replace(field, questions=(*field.questions, *habits.questions))
@@ -335,7 +338,7 @@ def make_yours(folder: Path, questions: Path, measure: Path) -> None:
     """
     settings = read_settings()
     pairs, seed = settings["pairs"], settings["seed"]
-    if earlier := sorted(path.name for path in folder.glob("*.gguf") if path.name != BUILT_IN_NAME):
+    if earlier := sorted(path.name for path in folder.glob("*.gguf") if path.name not in BUILT_IN):
         raise UsageError(f"{folder} has {', '.join(earlier)} of an earlier training; take another folder, or delete it")
     if questions.resolve() == measure.resolve():
         raise UsageError(f"{questions} is to be trained on and to measure with; take different questions")
@@ -344,14 +347,15 @@ def make_yours(folder: Path, questions: Path, measure: Path) -> None:
     taught, measured = load_suite(str(questions)), load_suite(str(measure))
     for question in chain.from_iterable(split_toolsets(taught.questions)):
         make_target(question, pairs["dialects"][0])
-    copy_adapter(folder)
+    copy_adapters(folder)
     trials = (("yours", trial) for trial in make_trials(measured, pairs["dialects"]))
     write_files(folder, make_groups(taught, pairs, random.Random(seed)), (), trials)
 
 
-def copy_adapter(folder: Path) -> None:
+def copy_adapters(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(QWEN_CODER_CALLS.path, folder / BUILT_IN_NAME)
+    for name, path in BUILT_IN.items():
+        shutil.copyfile(path, folder / name)
 
 
 def write_files(

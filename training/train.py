@@ -1,9 +1,9 @@
 """Trains an adapter on groups of examples.
 
 What an adapter learns in one place it forgets in another. So where the settings have `hold`, the first answers of
-conversations from sources that are not `taught` are held: beside how far they are from the right ones, it counts, `hold`
-times, how far the words that are likely in their places are from those that are likely with the adapter that the
-training began with (the Kullback-Leibler divergence).
+conversations from sources that are not `taught` are held: beside how far they are from the right ones, it counts
+`hold` times how far the likely words are from those of the adapter that the training began with (the Kullback-Leibler
+divergence).
 """
 
 import math

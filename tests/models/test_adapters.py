@@ -31,7 +31,7 @@ from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
-from toolspeak.values.messages import Message, assistant, system, user
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 from toolspeak.values.spec import ToolSpec
 
 from .asking import run_within
@@ -63,7 +63,17 @@ def _none_left() -> Generator[None]:
 
 def test_the_adapter_of_the_package_has_its_hash_and_is_small() -> None:
     check_adapter(QWEN_CODER_CALLS)
-    assert QWEN_CODER_CALLS.path.stat().st_size <= MAX_ADAPTER_BYTES
+    assert len(QWEN_CODER_CALLS.paths) == 2
+    for path in QWEN_CODER_CALLS.paths:
+        assert path.stat().st_size <= MAX_ADAPTER_BYTES
+
+
+def test_a_changed_adapter_for_results_is_refused_too(tmp_path: Path) -> None:
+    changed = tmp_path / "changed.gguf"
+    changed.write_bytes(b"GGUF")
+    after_results = replace(QWEN_CODER_CALLS.after_results or QWEN_CODER_CALLS, path=changed)
+    with pytest.raises(UsageError, match=rf"{changed} is not the file that was published"):
+        check_adapter(replace(QWEN_CODER_CALLS, after_results=after_results))
 
 
 def test_a_changed_file_is_refused_before_anything_starts(weights: Path, tmp_path: Path, command: list[str]) -> None:
@@ -121,7 +131,7 @@ find_adapter("built-in", Path({QWEN_CODER.filename!r}))
 def test_every_trained_file_belongs_to_the_distribution_that_the_extra_local_needs() -> None:
     folder = QWEN_CODER_CALLS.path.parent
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert "toolspeak-trained>=1.0,<4" in project["optional-dependencies"]["local"]
+    assert "toolspeak-trained>=3.1,<4" in project["optional-dependencies"]["local"]
     assert find_trained_file("other") == folder / "other"
     files = {path.name for path in folder.iterdir() if path.suffix != ".py" and path.is_file()}
     page = (Path(__file__).parents[2] / "packages" / "toolspeak-trained" / "README.md").read_text()
@@ -140,6 +150,9 @@ def test_what_was_measured_with_an_adapter_counts_with_that_adapter_only(own: Pa
 def test_a_server_has_the_adapter_but_does_not_use_it_by_itself(weights: Path, own: Path, command: list[str]) -> None:
     start_server(ServerOptions(weights=weights, adapter=Adapter(path=own)), command=command).stop()
     assert json.loads(Path(f"{weights}.loaded").read_text()) == [[str(own), 0.0]]
+    both = Adapter(path=own, after_results=Adapter(path=own))
+    start_server(ServerOptions(weights=weights, adapter=both), command=command).stop()
+    assert json.loads(Path(f"{weights}.loaded").read_text()) == [[str(own), 0.0]] * 2
     start_server(ServerOptions(weights=weights), command=command).stop()
     assert json.loads(Path(f"{weights}.loaded").read_text()) == []
 
@@ -212,6 +225,19 @@ def test_the_adapter_is_used_where_tools_are_shown(server: Server, dialect: Dial
     assert shows["lora"] == [{"id": 0, "scale": 1.0}]
     assert plain["lora"] == [{"id": 0, "scale": 0.0}]
     assert "cache_prompt" not in shows | plain
+
+
+@pytest.mark.parametrize("dialect", [PYTHON, TYPESCRIPT, JSON, NATIVE], ids=lambda each: each.name)
+def test_after_results_the_adapter_for_results_is_used(server: Server, own: Path, dialect: Dialect) -> None:
+    call = Call(call=ToolCall(id="1", name="get_weather", arguments={"city": "Oslo"}))
+    result = Result(call_id="1", content=(Text(text="4 °C"),))
+    calling = (*TALK, Message(role="assistant", parts=(call,)))
+    after = Request(shown=dialect.render([WEATHER], (*calling, Message(role="tool", parts=(result,)))))
+    failed = Message(role="tool", parts=(replace(result, is_error=True),))
+    assert ask(server, QWEN_CODER_CALLS, after)["lora"] == [{"id": 1, "scale": 1.0}]
+    failing = Request(shown=dialect.render([WEATHER], (*calling, failed)))
+    assert ask(server, QWEN_CODER_CALLS, failing)["lora"] == [{"id": 0, "scale": 1.0}]
+    assert ask(server, Adapter(path=own), after)["lora"] == [{"id": 0, "scale": 1.0}]
 
 
 def test_without_an_adapter_nothing_is_said_of_it(server: Server) -> None:

@@ -20,7 +20,7 @@ from toolspeak.models.embedded import cut_to_beginning
 from toolspeak.models.local import LocalServer, ServerOptions, get_shared_server, start_server, stop_all
 from toolspeak.models.prompt_store import PromptStore, make_key
 from toolspeak.tools import Tool
-from toolspeak.values.messages import assistant, system, user
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 from toolspeak.values.pieces import Answer
 
 from .asking import run_within
@@ -349,6 +349,31 @@ def test_the_adapter_is_in_use_before_a_state_is_taken_up(
         ask(new_model(adapter=Adapter(path=lora)), make_request("How is Oslo?"))
     used = [{"id": 0, "scale": 1.0}]
     assert [post.body.get("lora") for post in server.posts] == [used, None, used, used, None, used]
+
+
+def test_the_beginning_is_taken_up_again_when_the_adapter_changes(
+    llama: Llama, server: Server, tmp_path: Path, new_model: Callable[..., SmallModel]
+):
+    paths = [tmp_path / "calls.gguf", tmp_path / "results.gguf"]
+    for path in paths:
+        path.write_bytes(b"GGUF")
+    model = new_model(adapter=Adapter(path=paths[0], after_results=Adapter(path=paths[1])))
+    call = Call(call=ToolCall(id="1", name=SPEC.name, arguments={}))
+    result = Result(call_id="1", content=(Text(text="4 °C"),))
+    after = [
+        system("Be brief."),
+        user("How is Oslo?"),
+        Message(role="assistant", parts=(call,)),
+        Message(role="tool", parts=(result,)),
+    ]
+    shown = PYTHON.render((SPEC,), after)
+    for request in (make_request("How is Oslo?"), Request(shown=shown, dialect="python"), make_request("And Rome?")):
+        ask(model, request)
+    used = [post.body["lora"][0]["id"] for post in server.posts if "lora" in post.body]
+    assert llama.paths == [READ, SAVE, ASK, READ, SAVE, ASK, "/completion", RESTORE, ASK]
+    assert used == [0, 0, 1, 1, 0, 0]
+    failed = replace(after[-1], parts=(replace(result, is_error=True),))
+    assert not PYTHON.render((SPEC,), [*after[:-1], failed]).has_results
 
 
 @pytest.mark.parametrize("options", [{"prompts": None}, {"slots": 2}])

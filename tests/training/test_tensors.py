@@ -16,9 +16,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 
 import answer
-import brief
 import examples
-import files
 import lora
 import train
 
@@ -87,49 +85,6 @@ def test_a_group_has_the_losses_of_its_questions(model: Any):
     assert together == pytest.approx(apart, rel=1e-4)
 
 
-def test_a_row_of_several_groups_has_their_losses(model: Any):
-    rows = [examples.build_row(group, ByteTokenizer(), END) for group in GROUPS]
-    together = train.compute_loss(model, brief.build_tensors(rows, brief.count_tokens(rows) + 5, END)).item()
-    assert together == pytest.approx(
-        train.compute_loss(model, examples.build_tensors(rows, END, "cpu")).item(), rel=1e-4
-    )
-
-
-def test_a_brief_training_draws_so_many_tokens_of_each_source_and_figures_only_where_they_are_taught(tmp_path: Path):
-    sources, figures = ("answers", "habits", "worlds"), {"id": "f", "rest": "Worked out: a < b", "target": "a"}
-    groups = [
-        {"epoch": epoch, "source": source, "dialect": dialect, "system": f"{number}", "examples": [example]}
-        for epoch in (4, 5)
-        for source in sources
-        for dialect in ("python", "json")
-        for example in (GROUPS[0]["examples"][0], figures)
-        for number in range(100, 150)
-    ]
-    files.write_rows(tmp_path / "pairs.jsonl.gz", groups)
-    settings = {"seed": 1, "epoch": 4, "dialects": {"python": 1.0, "json": 0.0}, "row_tokens": 100}
-
-    def draw(**tokens: int) -> list[brief.Pack]:
-        return brief.draw_packs(tmp_path, {**settings, "tokens": tokens}, ByteTokenizer(), END)
-
-    def shows_figures(packs: list[brief.Pack]) -> bool:
-        return any(b"Worked out" in bytes(each % 256 for each in row.tokens) for pack in packs for row in pack)
-
-    packs = draw(answers=600, habits=300)
-    assert 900 <= brief.count_tokens([row for pack in packs for row in pack]) < 960
-    assert all(60 < brief.count_tokens(pack) <= 100 for pack in packs[:-2])
-    assert shows_figures(packs)
-    assert not shows_figures(draw(answers=0, habits=900))
-    assert packs == draw(answers=600, habits=300)
-
-
-def test_only_the_layers_that_are_trained_change(model: Any):
-    adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
-    trained = brief.freeze_below(adapter, 1)
-    assert 0 < len(trained) < len(adapter.parameters)
-    assert all(".layers.0." not in path for path, layer in adapter.layers.items() if layer.a.requires_grad)
-    adapter.remove()
-
-
 def test_a_batch_has_the_answers_to_its_prompts(model: Any):
     prompts = [list(b"hello what"), list(b"a much longer prompt, with many words"), list(b"x")] * 3
     [first] = answer.answer_batch(model, prompts[:1], [END, PAD], 30)
@@ -180,9 +135,21 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
 
 def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
     first, later = "<|im_start|>assistant", "<|im_start|>assistant f <|im_start|>assistant"
-    held = {"source": "habits", "system": "a", "examples": [{"id": "h", "rest": f"hello {first}", "target": "hi there"}]}
-    mixed = {**GROUPS[0], "source": "habits", "examples": [*held["examples"], {"id": "m", "rest": later, "target": "b"}]}
-    taught = {"source": "answers", "system": "b", "examples": [{"id": "t", "rest": f"hello {first}", "target": "so, no"}]}
+    held = {
+        "source": "habits",
+        "system": "a",
+        "examples": [{"id": "h", "rest": f"hello {first}", "target": "hi there"}],
+    }
+    mixed = {
+        **GROUPS[0],
+        "source": "habits",
+        "examples": [*held["examples"], {"id": "m", "rest": later, "target": "b"}],
+    }
+    taught = {
+        "source": "answers",
+        "system": "b",
+        "examples": [{"id": "t", "rest": f"hello {first}", "target": "so, no"}],
+    }
     settings = {**SETTINGS, "hold": 50.0}
     assert [part.get("is_held") for group in (held, mixed, taught) for part in train.divide(group, settings)] == [
         True,
@@ -205,10 +172,12 @@ def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
         some = {**SETTINGS, "hold": hold}
         train.train(model, adapter, ByteTokenizer(), groups * 15, some, seed=1, report=lambda _: None)
         after = score()
-        changes.append([
-            torch.nn.functional.kl_div(new, old, reduction="sum", log_target=True).item()
-            for old, new in zip(before, after, strict=True)
-        ])
+        changes.append(
+            [
+                torch.nn.functional.kl_div(new, old, reduction="sum", log_target=True).item()
+                for old, new in zip(before, after, strict=True)
+            ]
+        )
         adapter.remove()
     (free_change, _), (held_change, taught_change) = changes
     print(changes)

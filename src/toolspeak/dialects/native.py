@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from toolspeak.dialects.dialect import Parser, Shown
 from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message
+from toolspeak.values.messages import Message, has_results
 from toolspeak.values.spec import ToolSpec
 
 
@@ -37,7 +37,12 @@ class NativeDialect:
     ) -> Shown:
         """Return everything unchanged, for the API's own fields."""
         return Shown(
-            messages=tuple(history), tools=tuple(specs), choice=choice, parallel=parallel, has_tools=bool(specs)
+            messages=tuple(history),
+            tools=tuple(specs),
+            choice=choice,
+            parallel=parallel,
+            has_tools=bool(specs),
+            has_results=has_results(history),
         )
 
     def parser(

@@ -2,7 +2,9 @@
 
 The built-in adapter was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to call,
 when not to, and with which values. It is used only for requests that show tools, so that the model talks as before
-where there are none.
+where there are none. Once a conversation has results, another one takes its place, which teaches what they say and what
+to call next. One adapter for both forgets some of the one while it is taught the other, as it was found in training.
+llama.cpp reads a prompt anew when the adapter changes, so it changes once in a conversation.
 
 Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
 the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
@@ -30,12 +32,14 @@ class Adapter:
     Attributes:
         path: The GGUF file.
         sha256: The hash that the file must have; None for a file of the user.
+        after_results: The adapter that is used in its place once a conversation has results; None for itself.
         reads_figures: Whether it teaches to read what is worked out from results (`toolspeak.dialects.figures`). Models
             that were not taught that compare worse with it.
     """
 
     path: Path
     sha256: str | None = None
+    after_results: "Adapter | None" = None
     reads_figures: bool = False
 
     @property
@@ -43,10 +47,20 @@ class Adapter:
         """Its name in the output of commands."""
         return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Its files, in the order in which a server numbers them."""
+        return (self.path, *(() if self.after_results is None else self.after_results.paths))
+
 
 QWEN_CODER_CALLS = Adapter(
     path=find_trained_file("qwen2.5-coder-1.5b-calls.gguf"),
     sha256="e6d35b689f09491bd0c6e91a960904212cf56a99ec1c674b5d88b0c722a1bc35",
+    after_results=Adapter(
+        path=find_trained_file("qwen2.5-coder-1.5b-results.gguf"),
+        sha256="e8dd88affca1574550469c3f5a10879f88eabaae1833bb76ab563d4e4ab84c44",
+    ),
+    reads_figures=True,
 )
 """The adapter for `QWEN_CODER`."""
 
@@ -70,11 +84,12 @@ def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
 
 
 def _require_installed(adapter: Adapter) -> Adapter:
-    if not adapter.path.is_file():
-        raise UsageError(
-            f"the adapter of the embedded model, {adapter.path.name}, is not installed; get it with: "
-            f'{suggest_install("local")}, or go without it: --adapter none, or local.adapter = "none"'
-        )
+    for path in adapter.paths:
+        if not path.is_file():
+            raise UsageError(
+                f"the adapter of the embedded model, {path.name}, is not installed; get it with: "
+                f'{suggest_install("local")}, or go without it: --adapter none, or local.adapter = "none"'
+            )
     return adapter
 
 
@@ -94,3 +109,5 @@ def check_adapter(adapter: Adapter) -> None:
         )
     if magic != b"GGUF":
         raise UsageError(f"the adapter {adapter.path} is not a GGUF file, the only format that llama.cpp reads")
+    if adapter.after_results is not None:
+        check_adapter(adapter.after_results)

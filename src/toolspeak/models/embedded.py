@@ -107,6 +107,7 @@ class EmbeddedModel:
         self._warm = warm
         self._sender = sender
         self._server: LocalServer | WarmServer | None = None
+        self._used: dict[str, Any] = {}  # the adapter of the last request with tools
         self.on_prompt_read: Callable[[int, int], None] | None = None
 
     @property
@@ -176,7 +177,7 @@ class EmbeddedModel:
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
         if self.adapter is not None:
-            sampling = _add_fields(sampling, choose_adapter_fields(request.shown))
+            sampling = _add_fields(sampling, choose_adapter_fields(self.adapter, request.shown))
         sender = self._sender
         if self.on_prompt_read is not None and request.stream:
             sampling = _add_fields(sampling, {"return_progress": True})
@@ -198,23 +199,24 @@ class EmbeddedModel:
         """
         from toolspeak.models.transport import NotReached  # imported with the first request
 
-        if self.adapter is not None:
-            beginning = replace(beginning, sampling=_add_fields(beginning.sampling, USED_ADAPTER))
+        used = {} if self.adapter is None else choose_adapter_fields(self.adapter, beginning.shown)
+        beginning = replace(beginning, sampling=_add_fields(beginning.sampling, used))
         key = make_key(server.options, RequestEncoder(endpoint, self.weights.stem).encode(beginning).body)
-        if server.has_read(key) or not store.open():
+        is_read = server.has_read(key) and self._used == used
+        self._used = used
+        if is_read or not store.open():
             return
         with suppress(ModelError, NotReached):
             name = await asyncio.to_thread(store.find, key)
-            if name is None or not await self._restore(store, endpoint, name):
+            if name is None or not await self._restore(store, endpoint, name, used):
                 await self._read_and_save(store, endpoint, key, beginning)
             server.note_read(key)
 
-    async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str) -> bool:
+    async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str, used: dict[str, Any]) -> bool:
         """Let the server take up a state from a file, and return whether it did."""
         # A line break is read first. With it, the server puts the conversation aside that it has read last, and takes
         # the adapter into use: it forgets what it has read when the adapter changes.
-        first = {"prompt": "\n", "n_predict": 0, "id_slot": 0} | ({} if self.adapter is None else USED_ADAPTER)
-        await _post(endpoint, "/completion", first)
+        await _post(endpoint, "/completion", {"prompt": "\n", "n_predict": 0, "id_slot": 0, **used})
         if await _post(endpoint, "/slots/0?action=restore", {"filename": name}):
             return True
         store.remove(name)
@@ -238,9 +240,6 @@ class EmbeddedModel:
             await asyncio.to_thread(store.keep, key, name)
         else:
             store.remove(name)
-
-
-USED_ADAPTER: dict[str, Any] = {"lora": [{"id": 0, "scale": 1.0}]}
 
 
 def cut_to_beginning(request: Request) -> Request | None:
@@ -278,15 +277,15 @@ def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
     return weights.name if adapter is None else f"{weights.name} with {adapter.name}"
 
 
-def choose_adapter_fields(shown: Shown) -> dict[str, Any]:
-    """Return the fields of a request to a server with an adapter: whether it is used, and whether caches are.
+def choose_adapter_fields(adapter: Adapter, shown: Shown) -> dict[str, Any]:
+    """Return the fields of a request to a server with an adapter: which file of it is used, and whether caches are.
 
     llama.cpp keeps the states of earlier conversations, and does not distinguish those that were computed with the
     adapter. So a conversation without tools whose system prompt another one may share is read anew when it begins.
     Later, its own beginning is the longest match among the states.
     """
     if shown.has_tools:
-        return USED_ADAPTER
+        return {"lora": [{"id": int(shown.has_results and adapter.after_results is not None), "scale": 1.0}]}
     roles = {message.role for message in shown.messages}
     begins_like_others = "system" in roles and "assistant" not in roles
     return {"lora": [{"id": 0, "scale": 0.0}]} | ({"cache_prompt": False} if begins_like_others else {})

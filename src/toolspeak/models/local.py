@@ -237,7 +237,7 @@ class ServerOptions:
     threads: int | None = None  # that compute; None: about one for each usable core
     context: int = CONTEXT_TOKENS  # the most tokens of one conversation
     slots: int = SLOTS  # the most conversations that are answered at the same time
-    adapter: Adapter | None = None  # a request uses it if it has the field `lora` with the scale 1
+    adapter: Adapter | None = None  # a request uses a file of it if its field `lora` names it with the scale 1
     prompts: Path | None = None  # the folder for what was read of prompts (`prompt_store.py`); None to keep nothing
 
 
@@ -367,7 +367,7 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         check_adapter(options.adapter)
     return {
         "weights": str(options.weights),
-        "adapter": None if options.adapter is None else str(options.adapter.path),
+        "adapters": [] if options.adapter is None else list(map(str, options.adapter.paths)),
         "threads": options.threads,
         "context": options.context,
         "slots": options.slots,

@@ -162,11 +162,13 @@ def _start_llama(options: dict[str, Any]) -> Any:
     params.cache_ram_mib = options["cache_mib"]
     if options["prompts"] is not None:
         params.slot_save_path = options["prompts"] + os.sep  # the name of a file is put right behind it
-    if options["adapter"] is not None:
+    adapters: list[Any] = []
+    for path in options["adapters"]:
         adapter = xllamacpp.CommonAdapterLoraInfo()
-        adapter.path = options["adapter"]
+        adapter.path = path
         adapter.scale = 0.0  # of requests that name no scale
-        params.lora_adapters = [adapter]
+        adapters.append(adapter)
+    params.lora_adapters = adapters
     _set_engine(xllamacpp, params, options["engine"])
     params.verbosity = 2  # warnings and errors
     return xllamacpp.Server(params)

@@ -129,7 +129,7 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 
 def make_key(options: ServerOptions, body: bytes) -> str:
     """Return the name of what a server with these options has read after a request."""
-    files = [options.weights] if options.adapter is None else [options.weights, options.adapter.path]
+    files = [options.weights] if options.adapter is None else [options.weights, *options.adapter.paths]
     parts = [(str(each), status.st_size, status.st_mtime_ns) for each in files for status in [each.stat()]]
     identity = json.dumps([__version__, version("xllamacpp"), parts]).encode()
     return hashlib.sha256(identity + b"\n" + body).hexdigest()[:32]

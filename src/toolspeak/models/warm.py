@@ -274,14 +274,14 @@ class _Files:
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
         identity.append(None if options.prompts is None else str(options.prompts))
-        adapter: list[str | int] | None = None
-        if options.adapter is not None:
+        adapters: list[str | int] = []
+        for file in () if options.adapter is None else options.adapter.paths:
             try:
-                status = options.adapter.path.stat()
+                status = file.stat()
             except OSError as error:
-                raise UsageError(f"cannot read the adapter {options.adapter.path}: {error.strerror}") from None
-            adapter = [str(options.adapter.path), status.st_size, status.st_mtime_ns]  # it may be trained anew
-        digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapter]).encode()).hexdigest()
+                raise UsageError(f"cannot read the adapter {file}: {error.strerror}") from None
+            adapters += [str(file), status.st_size, status.st_mtime_ns]  # it may be trained anew
+        digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapters]).encode()).hexdigest()
         files = _Files(_Folder.create(path), digest[:16])
         for name in (files.running, files.use, files.start):
             os.close(files.folder.open(name, os.O_CREAT | os.O_RDWR))

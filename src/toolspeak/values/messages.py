@@ -275,6 +275,11 @@ def holds_foreign(message: Message) -> bool:
     )
 
 
+def has_results(messages: Iterable[Message]) -> bool:
+    """Whether there are results of calls among messages, other than errors."""
+    return any(isinstance(part, Result) and not part.is_error for each in messages for part in each.parts)
+
+
 def compose(stretches: Iterable[Stretch]) -> Text:
     """Return one text that is put together from stretches and keeps their origins.
 
