@@ -72,7 +72,7 @@ def test_the_same_dialect_shows_figures_each_time():
     {
         "one that teaches it": (Adapter(path=Path("own.gguf"), reads_figures=True), True),
         "another": (Adapter(path=Path("own.gguf")), False),
-        "that of the package, which was not taught with them": (QWEN_CODER_CALLS, False),
+        "that of the package": (QWEN_CODER_CALLS, True),
         "none": (None, False),
     },
 )
