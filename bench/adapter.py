@@ -62,8 +62,9 @@ def main() -> None:
     weights = find_weights(QWEN_CODER, cache_folder() / "models")
     if weights is None:
         raise SystemExit("the weights are not here: toolspeak pull")
-    content = QWEN_CODER_CALLS.path.read_bytes()
-    print(f"{len(content) / 1e6:.1f} MB, SHA-256 {hashlib.sha256(content).hexdigest()}")
+    for path in QWEN_CODER_CALLS.paths:
+        content = path.read_bytes()
+        print(f"{path.name}: {len(content) / 1e6:.1f} MB, SHA-256 {hashlib.sha256(content).hexdigest()}")
     without, having = (measure_memory(weights, each, options.threads) for each in (None, QWEN_CODER_CALLS))
     print(f"memory: {without:,.0f} MB without, {having:,.0f} MB with")
     server = start_server(ServerOptions(weights=weights, threads=options.threads, adapter=QWEN_CODER_CALLS))

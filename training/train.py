@@ -93,8 +93,13 @@ def divide(group: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Ma
         yield group
         return
     for is_held in (False, True):
-        if part := [each for each in group["examples"] if (each["rest"].count(ANSWER_START) == 1) is is_held]:
+        if part := [each for each in group["examples"] if is_first_answer(each) is is_held]:
             yield {**group, "examples": part, "is_held": is_held}
+
+
+def is_first_answer(example: Mapping[str, Any]) -> bool:
+    """Whether an example has the first answer of a conversation, and no other."""
+    return example["rest"].count(ANSWER_START) == 1 and not example.get("following")
 
 
 def schedule_rate(step: int, done: float, warmup_steps: int) -> float:

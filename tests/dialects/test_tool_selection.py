@@ -60,8 +60,11 @@ def test_a_large_budget_is_not_filled_with_tools_that_only_come_near():
     weights = ToolIndex(TOOLS, load_word_vectors()).weigh("How is the weather?")
 
     likely = [name for name, weight in weights.items() if weight >= LISTED_SHARE]
+    selection = select("How is the weather?", 3000)
     assert weights[likely[0]] == 1
-    assert likely == [spec.name for spec in select("How is the weather?", 3000).listed]
+    assert likely == [spec.name for spec in selection.listed]
+    assert len(likely) < len(TOOLS)
+    assert selection.tokens < 3000
 
 
 def test_a_message_that_finds_nothing_begins_with_the_first_tools():

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
 from toolspeak.tools import Tool
 from toolspeak.values.events import TextDelta
-from toolspeak.values.messages import user
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, user
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 
@@ -37,14 +38,22 @@ def price(item: str) -> float:
     return 3.5
 
 
-def ask_new_process(store: PromptStore | None) -> tuple[str, list[int]]:
+ASKED = (user("What does a croissant cost?"),)
+TOLD = (
+    *ASKED,
+    Message(role="assistant", parts=(Call(call=ToolCall(id="1", name="price", arguments={"item": "croissant"})),)),
+    Message(role="tool", parts=(Result(call_id="1", content=(Text(text="3.5"),)),)),
+)
+
+
+def ask_new_process(store: PromptStore | None, history: Sequence[Message] = ASKED) -> tuple[str, list[int]]:
     """Return the beginning of an answer, and how many tokens had been read at each report."""
     assert WEIGHTS is not None
     # One thread: several of them wait for each other while the machine does something else.
     model = EmbeddedModel(WEIGHTS, threads=1, context=1024, adapter=QWEN_CODER_CALLS, prompts=store)
     reports: list[int] = []
     model.on_prompt_read = lambda done, total: reports.append(done)
-    shown = PYTHON.render((Tool(price).spec,), [user("What does a croissant cost?")])
+    shown = PYTHON.render((Tool(price).spec,), history)
     request = Request(shown=shown, dialect="python", sampling=Sampling(max_tokens=8))
 
     async def collect() -> str:
@@ -73,3 +82,15 @@ def test_a_new_process_reads_only_the_question(tmp_path: Path) -> None:
     assert third == first
     assert min(read_again) == 0
     assert len(state.read_bytes()) == len(whole)
+
+
+def test_after_results_the_tools_are_read_once_with_the_adapter_for_them(tmp_path: Path) -> None:
+    store = PromptStore(tmp_path / "prompts")
+    ask_new_process(store)
+    told, read = ask_new_process(store, TOLD)
+    assert "3.5" in told
+    assert min(read) == 0  # what was read with the other adapter is of no use
+    assert len(list(store.folder.iterdir())) == 2
+    again, read_then = ask_new_process(store, TOLD)
+    assert again == told == ask_new_process(None, TOLD)[0]
+    assert min(read_then) > 60

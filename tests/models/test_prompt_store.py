@@ -248,6 +248,10 @@ class SmallModel(EmbeddedModel):
             self._server = start_server(self._options, command=[sys.executable, "-c", READY, self.address])
         return self._server
 
+    def share(self, other: "SmallModel") -> None:
+        """Use the process of another model."""
+        self._server = other.load()
+
 
 @pytest.fixture
 def llama(server: Server, store: PromptStore) -> Llama:
@@ -372,8 +376,35 @@ def test_the_beginning_is_taken_up_again_when_the_adapter_changes(
     used = [post.body["lora"][0]["id"] for post in server.posts if "lora" in post.body]
     assert llama.paths == [READ, SAVE, ASK, READ, SAVE, ASK, "/completion", RESTORE, ASK]
     assert used == [0, 0, 1, 1, 0, 0]
-    failed = replace(after[-1], parts=(replace(result, is_error=True),))
-    assert not PYTHON.render((SPEC,), [*after[:-1], failed]).has_results
+    ask(model, make_request("And Bergen?"))
+    assert llama.paths == [ASK]
+    ask(model, Request(shown=PYTHON.render((), [user("Hi.")]), dialect="python"))  # without an adapter
+    ask(model, make_request("And Bergen?"))
+    assert llama.paths == [ASK, "/completion", RESTORE, ASK]
+
+
+def test_a_state_that_was_read_with_another_adapter_is_not_kept(llama: Llama, store: PromptStore):
+    one, two = (
+        cut_to_beginning(Request(shown=replace(make_request("Hi").shown, has_results=each), dialect="python"))
+        for each in (False, True)
+    )
+    assert one is not None
+    assert two is not None
+    lengths = [sum(len(message.text) for message in each.shown.messages) for each in (one, two)]
+    assert lengths[0] != lengths[1]  # so it has other tokens than were read
+
+
+def test_what_a_server_has_read_is_known_to_all_models_that_use_it(
+    llama: Llama, server: Server, weights: Path, tmp_path: Path, store: PromptStore
+):
+    (tmp_path / "lora.gguf").write_bytes(b"GGUF")
+    first, second = (SmallModel(weights, prompts=store, adapter=Adapter(path=tmp_path / "lora.gguf")) for _ in range(2))
+    first.address = server.url
+    second.share(first)
+    ask(first, make_request("How is Oslo?"))
+    ask(second, make_request("And Rome?"))
+    assert llama.paths == [READ, SAVE, ASK, ASK]
+    first.load().stop()
 
 
 @pytest.mark.parametrize("options", [{"prompts": None}, {"slots": 2}])

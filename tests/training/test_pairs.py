@@ -20,7 +20,6 @@ from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite
 from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trials import RecordedAnswer, Trial, make_trials
-from toolspeak.models.adapters import QWEN_CODER_CALLS
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import user
 from toolspeak.values.spec import ToolSpec
@@ -283,7 +282,8 @@ def test_the_questions_of_one_file_are_trained_on_and_those_of_another_measure(t
     assert {each["id"] for each in prompts} == {trial.id for trial in make_trials(measured, DIALECTS)}
     assert {each["part"] for each in prompts} == {"yours"}
     assert read_lines(tmp_path / "own_prompts.jsonl.gz") == []
-    assert (tmp_path / "built-in.gguf").read_bytes() == QWEN_CODER_CALLS.path.read_bytes()
+    for name, path in make_pairs.BUILT_IN.items():
+        assert (tmp_path / name).read_bytes() == path.read_bytes()
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

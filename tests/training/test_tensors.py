@@ -180,7 +180,6 @@ def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
         )
         adapter.remove()
     (free_change, _), (held_change, taught_change) = changes
-    print(changes)
     assert held_change < 0.3 * free_change
     assert taught_change > held_change
 

@@ -107,7 +107,6 @@ class EmbeddedModel:
         self._warm = warm
         self._sender = sender
         self._server: LocalServer | WarmServer | None = None
-        self._used: dict[str, Any] = {}  # the adapter of the last request with tools
         self.on_prompt_read: Callable[[int, int], None] | None = None
 
     @property
@@ -183,8 +182,11 @@ class EmbeddedModel:
             sampling = _add_fields(sampling, {"return_progress": True})
             sender = _watch_prompt(self.on_prompt_read, sender)
         endpoint = await self.find_endpoint()
-        if self._prompts is not None and self._server is not None and (beginning := cut_to_beginning(request)):
-            await self._read_beginning(self._prompts, self._server, endpoint, beginning)
+        if self._prompts is not None and self._server is not None:
+            if beginning := cut_to_beginning(request):
+                await self._read_beginning(self._prompts, self._server, endpoint, beginning)
+            elif self.adapter is not None and not self._server.has_read(NO_ADAPTER):
+                self._server.note_read(NO_ADAPTER)
         model = HttpModel(endpoint, self.weights.stem, sender=sender)
         async with aclosing(model.ask(replace(request, sampling=sampling))) as answer:
             async for pieces in answer:
@@ -202,15 +204,14 @@ class EmbeddedModel:
         used = {} if self.adapter is None else choose_adapter_fields(self.adapter, beginning.shown)
         beginning = replace(beginning, sampling=_add_fields(beginning.sampling, used))
         key = make_key(server.options, RequestEncoder(endpoint, self.weights.stem).encode(beginning).body)
-        is_read = server.has_read(key) and self._used == used
-        self._used = used
-        if is_read or not store.open():
+        note = f"{used['lora'][0]['id'] if used else '-'} {key}"
+        if server.has_read(note) or not store.open():
             return
         with suppress(ModelError, NotReached):
             name = await asyncio.to_thread(store.find, key)
             if name is None or not await self._restore(store, endpoint, name, used):
                 await self._read_and_save(store, endpoint, key, beginning)
-            server.note_read(key)
+            server.note_read(note)
 
     async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str, used: dict[str, Any]) -> bool:
         """Let the server take up a state from a file, and return whether it did."""
@@ -242,6 +243,10 @@ class EmbeddedModel:
             store.remove(name)
 
 
+NO_ADAPTER = "- -"
+"""The note that a server has read a prompt without tools, for which no adapter is used."""
+
+
 def cut_to_beginning(request: Request) -> Request | None:
     """Return a request whose prompt begins as that of another one, up to its first question.
 
@@ -253,7 +258,8 @@ def cut_to_beginning(request: Request) -> Request | None:
         return None
     # The server has to write a token, and the prompt a question.
     sampling = Sampling(max_tokens=1, temperature=0.0, extra={"id_slot": 0, **(request.sampling.extra or {})})
-    messages = (*own, user("-"))
+    # Another length with results: a state is kept only if it has as many tokens as were read with this adapter.
+    messages = (*own, user("- -" if shown.has_results else "-"))
     return Request(shown=replace(shown, messages=messages, constraint=None), dialect=request.dialect, sampling=sampling)
 
 

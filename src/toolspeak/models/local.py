@@ -26,6 +26,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -259,7 +260,7 @@ class LocalServer(Child):
         self.weights = options.weights
         self.options = options
         self.key = secrets.token_urlsafe(24)
-        self._prompts: set[str] = set()
+        self._notes: list[str] = []
         super().__init__(server_command() if command is None else command, child_options(options, self.key))
         ready = self.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
         self.base_url = f"{ready['address']}/v1"
@@ -267,13 +268,22 @@ class LocalServer(Child):
     def __repr__(self) -> str:
         return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
 
-    def has_read(self, prompt: str) -> bool:
-        """Whether it has read the beginning of a prompt, which a key of `prompt_store.py` names."""
-        return prompt in self._prompts
+    def has_read(self, note: str) -> bool:
+        """Whether it has read the beginning of a prompt with an adapter, and used no other since."""
+        return is_read(note, self._notes)
 
-    def note_read(self, prompt: str) -> None:
+    def note_read(self, note: str) -> None:
         """Remember that it has read the beginning of a prompt."""
-        self._prompts.add(prompt)
+        self._notes.append(note)
+
+
+def is_read(note: str, notes: Sequence[str]) -> bool:
+    """Whether a server has read the beginning of a prompt, by the notes of what it has read, the last one at the end.
+
+    A note is the number of an adapter, or `-`, and a key. What was read before the adapter changed is forgotten.
+    """
+    adapter = note.partition(" ")[0]
+    return note in takewhile(lambda each: each.partition(" ")[0] == adapter, reversed(notes))
 
 
 def start_server(
@@ -373,7 +383,9 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "slots": options.slots,
         "prompts": None if options.prompts is None else str(options.prompts),
         "engine": dict(ENGINE),
-        "cache_mib": 1024,  # for earlier conversations: one that is continued need not be read again
+        # For earlier conversations: one that is continued need not be read again. With what one adapter has read,
+        # another one must not go on, and llama.cpp does not tell them apart.
+        "cache_mib": 1024 if options.adapter is None or options.adapter.after_results is None else 0,
         "key": key,
     }
 

@@ -30,7 +30,7 @@ from toolspeak.settings.files import create_folder
 from toolspeak.values.package import __version__
 
 MAX_BYTES = 500_000_000
-"""The size of the folder. The state of a token has 28 KB with the weights of `toolspeak pull`."""
+"""The size of the folder. The state of a token has 28 KB with the weights of `toolspeak pull`, for each adapter."""
 
 DIGEST_BYTES = 32
 SUFFIX = ".state"

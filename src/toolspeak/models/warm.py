@@ -41,6 +41,7 @@ from toolspeak.models.local import (
     ServerOptions,
     check_options,
     child_options,
+    is_read,
     server_command,
 )
 from toolspeak.models.weights import exclusive_lock
@@ -105,17 +106,17 @@ class WarmServer:
         """Whether the process is running."""
         return self._files.is_running()
 
-    def has_read(self, prompt: str) -> bool:
-        """Whether it has read the beginning of a prompt, for any program. A key of `prompt_store.py` names it."""
+    def has_read(self, note: str) -> bool:
+        """Whether it has read the beginning of a prompt for any program, and used no other adapter since."""
         try:
-            return prompt in self._files.folder.read(self._files.prompts).split()
+            return is_read(note, self._files.folder.read(self._files.prompts).splitlines())
         except (OSError, UsageError):
             return False
 
-    def note_read(self, prompt: str) -> None:
+    def note_read(self, note: str) -> None:
         """Remember that it has read the beginning of a prompt."""
         with contextlib.suppress(OSError, UsageError):
-            self._files.folder.append(self._files.prompts, f"{prompt}\n")
+            self._files.folder.append(self._files.prompts, f"{note}\n")
 
     def release(self) -> None:
         """Declare that this program does not use the server any more."""
