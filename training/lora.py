@@ -48,10 +48,8 @@ class AdaptedLinear(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         narrow = functional.linear(x, self.a.to(x.dtype)).flatten(0, -2)
         wide = self.base(x)
-        added = torch.addmm(
-            wide.flatten(0, -2), narrow, self.b.to(x.dtype).T * self.scale
-        )  # one pass over what is wide
-        return added.view(wide.shape)
+        matrix = self.b.to(x.dtype).T * self.scale
+        return torch.addmm(wide.flatten(0, -2), narrow, matrix).view(wide.shape)  # one pass over what is wide
 
 
 class Adapter:

@@ -4,7 +4,7 @@ The built-in adapter was trained for the weights that `toolspeak pull` downloads
 when not to, and with which values. It is used only for requests that show tools, so that the model talks as before
 where there are none. Once a conversation has results, another one takes its place, which teaches what they say and what
 to call next: one adapter for both forgets some of the first task while it learns the second. llama.cpp forgets what it
-has read when the adapter changes. In a conversation that has the server for itself, that is once.
+has read when the adapter changes: once in a conversation that has the server for itself.
 
 Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
 the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
