@@ -21,13 +21,13 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
     "Python files in the package": 363,
-    "lines of Python in the package": 93_070,
+    "lines of Python in the package": 93_090,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,
     "circles of files that import each other": 0,
     "lines of ARCHITECTURE.md": 150,
-    "lines of Python in training/": 12_360,
+    "lines of Python in training/": 12_390,
 }
 
 

@@ -91,12 +91,12 @@ def main() -> None:
             run_all(options.gguf, options.folder, options.runs)
         case "ask":
             from answer import answer_all, load_model
-            from lora import use_adapter
+            from lora import use_adapters
 
             settings, answered = read_settings(), find_answered(options.answers)
             prompts = [row for row in read_rows(options.prompts) if row["id"] not in answered]
             tokenizer, model = load_model(options.gguf)
-            with use_adapter(model, options.adapter, settings["defaults"]):
+            with use_adapters(model, [options.adapter] if options.adapter else [], settings["defaults"]):
                 answer_all(model, tokenizer, prompts, options.answers, **settings["answers"], report=print)
         case "play":
             from multi_turn import play_runs

@@ -39,6 +39,12 @@ def rank(text: str) -> float:
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 16**8
 
 
+def find_adapters(folder: Path, name: str, chosen: Mapping[str, Any]) -> list[Path]:
+    """Return the files of the adapters that a run uses; of two, the second is for what follows results."""
+    names = filter(None, (chosen["adapter"] or name, chosen["after_results"]))
+    return [folder / f"{each}.gguf" for each in names] if chosen["rank"] else []
+
+
 def find_answered(path: Path) -> set[str]:
     """Return the ids of what is answered in a file already, which need not be there."""
     return {row["id"] for row in read_rows(path)} if path.exists() else set()

@@ -7,7 +7,7 @@ whose product is nearest to it. Adapters that began with the same seed lose next
 
 import math
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,17 +55,16 @@ class AdaptedLinear(nn.Module):
 class Adapter:
     """The adapters of all layers of a model."""
 
-    def __init__(self, model: nn.Module, layers: Sequence[str], *, rank: int, alpha: float, seed: int) -> None:
-        """Put an adapter on each layer that has one of these names."""
+    def __init__(self, model: nn.Module, settings: Mapping[str, Any], *, seed: int = 0) -> None:
+        """Put an adapter on each layer that has one of the names in the settings."""
         generator = torch.Generator().manual_seed(seed)
-        self.alpha = alpha
         self.layers: dict[str, AdaptedLinear] = {}
         self._parents: dict[str, nn.Module] = {}
         for path, module in list(model.named_modules()):
-            for name in layers:
+            for name in settings["layers"]:
                 linear = getattr(module, name, None)
                 if isinstance(linear, nn.Linear):
-                    adapted = AdaptedLinear(linear, rank, alpha, generator)
+                    adapted = AdaptedLinear(linear, settings["rank"], settings["alpha"], generator)
                     setattr(module, name, adapted)
                     self.layers[f"{path}.{name}"] = adapted
                     self._parents[f"{path}.{name}"] = module
@@ -130,16 +129,34 @@ def read_gguf(path: Path, adapter: Adapter) -> None:
 
 
 @contextmanager
-def use_adapter(model: nn.Module, path: Path | None, settings: Mapping[str, Any]) -> Generator[None]:
-    """Let the model answer with the adapter of a file, if there is one."""
-    if path is None:
-        yield
-        return
-    adapter = Adapter(model, settings["layers"], rank=settings["rank"], alpha=settings["alpha"], seed=0)
-    read_gguf(path, adapter)
-    with adapter.merged():
-        yield
-    adapter.remove()
+def use_adapters(
+    model: nn.Module, paths: Sequence[Path], settings: Mapping[str, Any]
+) -> Generator[Callable[[int], None]]:
+    """Let the model answer with the adapter of a file; yield a function that changes to another of the files.
+
+    A number for which there is no file stands for the last one; without files nothing changes.
+    """
+    own: list[nn.Parameter] = []
+    merged: list[list[torch.Tensor]] = []
+    for path in paths:
+        adapter = Adapter(model, settings)
+        read_gguf(path, adapter)
+        with adapter.merged():
+            own = [layer.base.weight for layer in adapter.layers.values()]
+            merged.append([weight.clone() for weight in own])
+        adapter.remove()
+    kept = [weight.data for weight in own]
+
+    def use(number: int) -> None:
+        for weight, tensor in zip(own, merged[min(number, len(merged) - 1)] if merged else [], strict=True):
+            weight.data = tensor
+
+    use(0)
+    try:
+        yield use
+    finally:
+        for weight, tensor in zip(own, kept, strict=True):
+            weight.data = tensor
 
 
 def write_gguf(path: Path, matrices: Mapping[str, torch.Tensor], *, alpha: float, architecture: str, name: str) -> None:

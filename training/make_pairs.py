@@ -36,7 +36,7 @@ from worlds.groups import make_world_groups
 
 from toolspeak.dialects import Shown
 from toolspeak.dialects.figures import FIGURES_LABEL
-from toolspeak.lab.files import render_qwen
+from toolspeak.lab.files import make_prompt, render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite
 from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trials import Trial, make_trials
@@ -365,10 +365,7 @@ def write_files(
     measured: Iterable[tuple[str, Trial]],
 ) -> None:
     """Write what is trained on, what the model answers before, and the prompts to measure with."""
-    prompts = (
-        {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash(), "part": part}
-        for part, trial in measured
-    )
+    prompts = (make_prompt(trial, render_qwen) | {"part": part} for part, trial in measured)
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', own_prompts)} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', prompts)} prompts to measure with")

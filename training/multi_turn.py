@@ -24,11 +24,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal
 
-from files import read_rows, read_settings, write_rows
+from files import find_adapters, read_rows, read_settings, write_rows
 from worlds.engine import Error, write_code
 from worlds.groups import draw_kept
 
 from toolspeak.dialects import Dialect, dialect
+from toolspeak.dialects.text import show_figures
 from toolspeak.lab.bfcl import convert_function, find_package
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.trials import RecordedAnswer, take_answer
@@ -168,8 +169,9 @@ def judge(script: Script, steps: Steps) -> list[bool]:
 class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
-    `prompt` is to be answered next; None when the conversation has ended. `steps` has the calls that were run, by
-    turn of the user and message of the model. `shown_in` is another form of the dialect, to render it in.
+    `prompt` is to be answered next; None when the conversation has ended. `follows_results` says whether it does.
+    `steps` has the calls that were run, by turn of the user and message of the model. `shown_in` is another form of the
+    dialect, to render it in.
     """
 
     def __init__(self, script: Any, dialect_name: str, shown_in: Dialect | None = None) -> None:
@@ -177,6 +179,7 @@ class Conversation:
         self.dialect = dialect_name
         self._shown_in = shown_in or dialect(dialect_name)
         self.prompt: str | None = None
+        self.follows_results = False
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
         self.ends: list[StopReason] = []
@@ -231,7 +234,7 @@ class Conversation:
                     shown = self._shown_in.render(
                         self.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
                     )
-                    self.prompt = render_qwen(shown)
+                    self.prompt, self.follows_results = render_qwen(shown), shown.follows_results
                     return
                 case [RunTools() as run]:
                     for call in run.calls:
@@ -267,36 +270,51 @@ Answer = Callable[[Sequence[str]], Sequence[tuple[str, bool] | None]]
 """Answers prompts, and says of each answer whether it was cut; None for a prompt that is too long."""
 
 
-def play_all(conversations: Iterable[Conversation], answer: Answer) -> Iterator[Conversation]:
-    """Play conversations to their end; yield each when it has ended."""
-    asked = [(each, each.prompt) for each in conversations if each.prompt is not None]
-    while asked:
-        for (each, _), answered in zip(asked, answer([prompt for _, prompt in asked]), strict=True):
-            if answered is None:
-                each.end("limit")
-            else:
-                each.take(*answered)
-        yield from (each for each, _ in asked if each.prompt is None)
-        asked = [(each, each.prompt) for each, _ in asked if each.prompt is not None]
+def play_all(
+    conversations: Iterable[Conversation], answer: Answer, use: Callable[[int], None] = lambda _: None
+) -> Iterator[Conversation]:
+    """Play conversations to their end; yield each when it has ended.
+
+    `use` is called before prompts are answered: with 1 if they follow results, with 0 for the others.
+    """
+    going_on = [each for each in conversations if each.prompt is not None]
+    while going_on:
+        first = [each for each in going_on if not each.follows_results]
+        for number, asked in enumerate((first, [each for each in going_on if each.follows_results])):
+            use(number)
+            for each, answered in zip(asked, answer([each.prompt or "" for each in asked]), strict=True):
+                if answered is None:
+                    each.end("limit")
+                else:
+                    each.take(*answered)
+        yield from (each for each in going_on if each.prompt is None)
+        going_on = [each for each in going_on if each.prompt is not None]
 
 
-def make_conversations(half: Half, dialects: Iterable[str], limit: int | None = None) -> list[Conversation]:
-    return [Conversation(script, name) for script in load_scripts(half)[:limit] for name in dialects]
+def make_conversations(
+    half: Half, dialects: Sequence[str], limit: int | None = None, *, figures: bool = False
+) -> list[Conversation]:
+    """Make the conversations of a half; with figures, they show what is worked out from results."""
+    shown_in = {name: show_figures(dialect(name)) if figures else dialect(name) for name in dialects}
+    return [Conversation(script, *each) for script in load_scripts(half)[:limit] for each in shown_in.items()]
 
 
 def play_runs(options: argparse.Namespace) -> None:
     """Play the conversations with each of the adapters, and without one."""
     from answer import load_model
-    from lora import use_adapter
+    from lora import use_adapters
 
     settings = read_settings()
     tokenizer, model = load_model(options.gguf)
     bounds = {"width": options.width, **settings["answers"]}
     for name in options.runs:
         chosen = settings["runs"][name]
-        with use_adapter(model, options.folder / f"{name}.gguf" if chosen["rank"] else None, chosen):
-            conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
-            play_with(model, tokenizer, conversations, name_file(options.folder, options.half, name), **bounds)
+        with use_adapters(model, find_adapters(options.folder, name, chosen), chosen) as use:
+            conversations = make_conversations(
+                options.half, options.dialects.split(","), options.limit, figures=chosen["figures"]
+            )
+            path = name_file(options.folder, options.half, name)
+            play_with(model, tokenizer, conversations, path, use=use, **bounds)
         print(f"{name}: {len(conversations)} conversations have ended", flush=True)
 
 
@@ -306,14 +324,15 @@ def play_with(
     conversations: Sequence[Conversation],
     path: Path,
     *,
+    use: Callable[[int], None] = lambda _: None,
     width: int = MAX_WIDTH,
     **batches: int,
 ) -> None:
-    """Play conversations with a model as it is, and write them to a file."""
+    """Play conversations with a model, and write them to a file. `use` changes its adapter, as `play_all` says."""
     from answer import answer_prompts
 
     part = path.with_suffix(".part")  # a file that was cut is not taken for all conversations
-    ended = play_all(conversations, partial(answer_prompts, model, tokenizer, width=width, **batches))
+    ended = play_all(conversations, partial(answer_prompts, model, tokenizer, width=width, **batches), use)
     write_rows(part, (each.to_row() for each in ended))
     part.replace(path)
 

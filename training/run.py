@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from answer import answer_all, load_model
-from files import find_answered, read_rows, read_settings
-from lora import Adapter, average, read_gguf, write_gguf
+from files import find_adapters, find_answered, read_rows, read_settings
+from lora import Adapter, average, read_gguf, use_adapters, write_gguf
 from own_answers import MAX_OWN_TOKENS, choose_own, use_own
 from train import train
 
@@ -57,31 +57,30 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
         measured = [row for row in prompts if row["part"] in chosen["measured"]]
         spoken = [row for row in measured if row["id"].split("/")[2] in chosen["dialects"]]  # an id names its dialect
         asked = [row for row in spoken if row["id"] not in answered]
-        if not chosen["rank"]:
-            answer_all(model, tokenizer, asked, answers_path, **options)
-            continue
-        adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=settings["seed"])
-        adapter_path = folder / f"{chosen['adapter'] or name}.gguf"
-        named = {"architecture": model.config.model_type, "name": f"toolspeak {name}"}
-        if not adapter_path.exists() and chosen["average"]:
-            parts = [folder / f"{each}.gguf" for each in chosen["average"]]
-            share = average(parts, adapter_path, alpha=chosen["alpha"], **named)
-            log(f"{name}: {share:.1%} of the mean of {', '.join(chosen['average'])}")
-        if adapter_path.exists():
-            read_gguf(adapter_path, adapter)
-        else:
-            log(f"training {name}: {json.dumps(chosen)}")
-            if chosen["begin"]:
-                read_gguf(folder / f"{chosen['begin']}.gguf", adapter)
-            used = use_own(groups, own if chosen["own"] else {})
-            train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
-            write_gguf(adapter_path, adapter.matrices(), alpha=chosen["alpha"], **named)
-        with adapter.merged():
-            answer_all(model, tokenizer, asked, answers_path, **options)
+        paths = find_adapters(folder, name, chosen)
+        if paths and not paths[0].exists():
+            named = {"alpha": chosen["alpha"], "architecture": model.config.model_type, "name": f"toolspeak {name}"}
+            if chosen["average"]:
+                share = average([folder / f"{each}.gguf" for each in chosen["average"]], paths[0], **named)
+                log(f"{name}: {share:.1%} of the mean of {', '.join(chosen['average'])}")
+            else:
+                log(f"training {name}: {json.dumps(chosen)}")
+                adapter = Adapter(model, chosen, seed=settings["seed"])
+                if chosen["begin"]:
+                    read_gguf(folder / f"{chosen['begin']}.gguf", adapter)
+                used = use_own(groups, own if chosen["own"] else {})
+                train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
+                write_gguf(paths[0], adapter.matrices(), **named)
+                adapter.remove()
+        with use_adapters(model, paths, chosen) as use:
+            for number in (0, 1):
+                following = [row for row in asked if row.get("follows_results", False) == bool(number)]
+                use(number)
+                answer_all(model, tokenizer, following, answers_path, **options)
             for half in chosen["played"]:
                 from multi_turn import make_conversations, name_file, play_with  # needs the source of toolspeak
 
                 if not (path := name_file(folder, half, name)).exists():
-                    play_with(model, tokenizer, make_conversations(half, ["python"]), path, **settings["answers"])
+                    conversations = make_conversations(half, ["python"], figures=chosen["figures"])
+                    play_with(model, tokenizer, conversations, path, use=use, **settings["answers"])
                     log(f"{name}: conversations were played, in {path.name}")
-        adapter.remove()

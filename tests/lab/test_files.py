@@ -39,7 +39,8 @@ def test_prompts(tmp_path: Path, name: str):
     assert [row["id"] for row in written] == [
         "own/single/python/é", "own/none/python/b", "own/single/json/é", "own/none/json/b",
     ]  # fmt: skip
-    assert written[0] == {"id": TRIAL.id, "prompt": render_qwen(TRIAL.render()), "shown": TRIAL.prompt_hash()}
+    prompt = {"id": TRIAL.id, "prompt": render_qwen(TRIAL.render()), "shown": TRIAL.prompt_hash()}
+    assert written[0] == prompt | {"follows_results": False}
 
 
 def test_a_folder_is_not_made_unasked(tmp_path: Path):

@@ -18,7 +18,7 @@ from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
 from toolspeak.tools import Tool
 from toolspeak.values.events import TextDelta
-from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, user
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, user
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 
@@ -46,11 +46,8 @@ TOLD = (
 )
 
 
-def ask_new_process(store: PromptStore | None, history: Sequence[Message] = ASKED) -> tuple[str, list[int]]:
+def ask(model: EmbeddedModel, history: Sequence[Message]) -> tuple[str, list[int]]:
     """Return the beginning of an answer, and how many tokens had been read at each report."""
-    assert WEIGHTS is not None
-    # One thread: several of them wait for each other while the machine does something else.
-    model = EmbeddedModel(WEIGHTS, threads=1, context=1024, adapter=QWEN_CODER_CALLS, prompts=store)
     reports: list[int] = []
     model.on_prompt_read = lambda done, total: reports.append(done)
     shown = PYTHON.render((Tool(price).spec,), history)
@@ -60,11 +57,26 @@ def ask_new_process(store: PromptStore | None, history: Sequence[Message] = ASKE
         pieces = [piece async for pieces in model.ask(request) for piece in pieces]
         return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
 
-    text = asyncio.run(collect())
+    return asyncio.run(collect()), reports
+
+
+def new_model(store: PromptStore | None) -> EmbeddedModel:
+    assert WEIGHTS is not None
+    # One thread: several of them wait for each other while the machine does something else.
+    return EmbeddedModel(WEIGHTS, threads=1, context=1024, adapter=QWEN_CODER_CALLS, prompts=store)
+
+
+def stop(model: EmbeddedModel) -> None:
     server = model.load()
     assert isinstance(server, LocalServer)
     server.stop()
-    return text, reports
+
+
+def ask_new_process(store: PromptStore | None, history: Sequence[Message] = ASKED) -> tuple[str, list[int]]:
+    model = new_model(store)
+    found = ask(model, history)
+    stop(model)
+    return found
 
 
 def test_a_new_process_reads_only_the_question(tmp_path: Path) -> None:
@@ -94,3 +106,20 @@ def test_after_results_the_tools_are_read_once_with_the_adapter_for_them(tmp_pat
     again, read_then = ask_new_process(store, TOLD)
     assert again == told == ask_new_process(None, TOLD)[0]
     assert min(read_then) > 60
+
+
+def test_both_adapters_keep_what_they_have_read_while_they_take_turns() -> None:
+    model = new_model(None)
+    again = (*TOLD, assistant("3.5"), user("And a roll?"))
+    call = Call(call=ToolCall(id="2", name="price", arguments={"item": "roll"}))
+    result = Result(call_id="2", content=(Text(text="0.9"),))
+    told = (*again, Message(role="assistant", parts=(call,)), Message(role="tool", parts=(result,)))
+    first = [ask(model, history)[1] for history in (ASKED, TOLD)]
+    text, read_with_first = ask(model, again)
+    answer, read_with_second = ask(model, told)
+    stop(model)
+    assert [min(each) for each in first] == [0, 0]
+    assert text.startswith("```python\nprice(")
+    assert "0.9" in answer
+    assert min(read_with_first) > max(first[0])
+    assert min(read_with_second) >= max(first[1]) > max(first[0])

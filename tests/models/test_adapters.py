@@ -237,6 +237,9 @@ def test_after_results_the_adapter_for_results_is_used(server: Server, own: Path
     assert ask(server, QWEN_CODER_CALLS, after)["lora"] == [{"id": 1, "scale": 1.0}]
     failing = Request(shown=dialect.render([WEATHER], (*calling, failed)))
     assert ask(server, QWEN_CODER_CALLS, failing)["lora"] == [{"id": 0, "scale": 1.0}]
+    told = (*calling, Message(role="tool", parts=(result,)), assistant("4 °C."))
+    asking_again = Request(shown=dialect.render([WEATHER], (*told, user("And Rome?"))))
+    assert ask(server, QWEN_CODER_CALLS, asking_again)["lora"] == [{"id": 0, "scale": 1.0}]
     assert ask(server, Adapter(path=own), after)["lora"] == [{"id": 0, "scale": 1.0}]
 
 

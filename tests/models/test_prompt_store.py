@@ -214,7 +214,7 @@ class Llama:
 
     def _choose(self, post: Post) -> Act:
         match post.path:
-            case "/slots/0?action=save":
+            case "/slots/0?action=save" | "/slots/1?action=save":
                 (self._store.folder / post.body["filename"]).write_bytes(STATE)
                 return answers(body={"n_saved": self.saves_tokens})
             case "/slots/0?action=restore":
@@ -355,7 +355,7 @@ def test_the_adapter_is_in_use_before_a_state_is_taken_up(
     assert [post.body.get("lora") for post in server.posts] == [used, None, used, used, None, used]
 
 
-def test_the_beginning_is_taken_up_again_when_the_adapter_changes(
+def test_each_adapter_has_a_place_of_its_own(
     llama: Llama, server: Server, tmp_path: Path, new_model: Callable[..., SmallModel]
 ):
     paths = [tmp_path / "calls.gguf", tmp_path / "results.gguf"]
@@ -364,34 +364,22 @@ def test_the_beginning_is_taken_up_again_when_the_adapter_changes(
     model = new_model(adapter=Adapter(path=paths[0], after_results=Adapter(path=paths[1])))
     call = Call(call=ToolCall(id="1", name=SPEC.name, arguments={}))
     result = Result(call_id="1", content=(Text(text="4 °C"),))
-    after = [
-        system("Be brief."),
-        user("How is Oslo?"),
-        Message(role="assistant", parts=(call,)),
-        Message(role="tool", parts=(result,)),
-    ]
-    shown = PYTHON.render((SPEC,), after)
-    for request in (make_request("How is Oslo?"), Request(shown=shown, dialect="python"), make_request("And Rome?")):
+    asking = Message(role="assistant", parts=(call,)), Message(role="tool", parts=(result,))
+    history = [system("Be brief."), user("How is Oslo?")]
+    requests: list[Request] = []
+    for more in ((), asking, (assistant("4 °C."), user("And Rome?")), asking):
+        history += more
+        requests.append(Request(shown=PYTHON.render((SPEC,), history), dialect="python"))
+    for request in requests:
         ask(model, request)
-    used = [post.body["lora"][0]["id"] for post in server.posts if "lora" in post.body]
-    assert llama.paths == [READ, SAVE, ASK, READ, SAVE, ASK, "/completion", RESTORE, ASK]
-    assert used == [0, 0, 1, 1, 0, 0]
-    ask(model, make_request("And Bergen?"))
-    assert llama.paths == [ASK]
-    ask(model, Request(shown=PYTHON.render((), [user("Hi.")]), dialect="python"))  # without an adapter
-    ask(model, make_request("And Bergen?"))
-    assert llama.paths == [ASK, "/completion", RESTORE, ASK]
-
-
-def test_the_beginnings_for_two_adapters_differ_in_length():
-    one, two = (
-        cut_to_beginning(Request(shown=replace(make_request("Hi").shown, has_results=each), dialect="python"))
-        for each in (False, True)
-    )
-    assert one is not None
-    assert two is not None
-    lengths = [sum(len(message.text) for message in each.shown.messages) for each in (one, two)]
-    assert lengths[0] != lengths[1]  # so a state that another adapter has read has another number of tokens
+    used = [(post.body["lora"][0]["id"], post.body["id_slot"]) for post in server.posts if "lora" in post.body]
+    assert llama.paths == [READ, SAVE, ASK, READ, SAVE.replace("0", "1"), ASK, ASK, ASK]
+    assert used == [(0, 0), (0, 0), (1, 1), (1, 1), (0, 0), (1, 1)]
+    ask(model, Request(shown=PYTHON.render((), [user("Hi.")]), dialect="python"))  # in the first place, without it
+    ask(model, requests[1])
+    assert llama.paths == [ASK, ASK]
+    ask(model, requests[0])
+    assert llama.paths == ["/completion", RESTORE, ASK]
 
 
 def test_what_a_server_has_read_is_known_to_all_models_that_use_it(

@@ -19,9 +19,9 @@ def answer_with(conversations: list[Any], say: Callable[[Any], str]) -> Callable
     """Answer with what a function says for each conversation that goes on."""
 
     def answer(prompts: list[str]) -> list[tuple[str, bool]]:
-        going_on = [each for each in conversations if each.prompt is not None]
-        assert [each.prompt for each in going_on] == prompts
-        return [(say(each), False) for each in going_on]
+        asked = [each for each in conversations if each.prompt in prompts]
+        assert [each.prompt for each in asked] == prompts
+        return [(say(each), False) for each in asked]
 
     return answer
 

@@ -111,7 +111,7 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     tensors = examples.build_tensors(rows, END, "cpu")
     before = train.compute_loss(model, tensors).item()
     weights = model.model.layers[0].mlp.up_proj.weight.clone()
-    adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
+    adapter = lora.Adapter(model, SETTINGS, seed=1)
     assert train.compute_loss(model, tensors).item() == pytest.approx(before)
     groups = [
         {**group, "epoch": 0, "dialect": "python", "toolset_rank": 0.5, "source": "field-train"}
@@ -131,6 +131,28 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     adapter.remove()
     assert torch.equal(model.model.layers[0].mlp.up_proj.weight, weights)
     assert train.compute_loss(model, tensors).item() == pytest.approx(before)
+
+
+def test_two_adapters_take_turns_and_leave_the_model_as_it_was(model: Any, tmp_path: Path):
+    tensors = examples.build_tensors([examples.build_row(group, ByteTokenizer(), END) for group in GROUPS], END, "cpu")
+    before, losses, paths = train.compute_loss(model, tensors).item(), [], []
+    for seed in (1, 2):
+        adapter = lora.Adapter(model, SETTINGS, seed=seed)
+        for matrix in adapter.parameters:
+            torch.nn.init.normal_(matrix, std=0.2, generator=torch.Generator().manual_seed(seed))
+        losses.append(train.compute_loss(model, tensors).item())
+        paths.append(tmp_path / f"{seed}.gguf")
+        lora.write_gguf(paths[-1], adapter.matrices(), alpha=8, architecture="qwen2", name="tiny")
+        adapter.remove()
+    with lora.use_adapters(model, paths, SETTINGS) as use:
+        for number in (0, 1, 0, 1):
+            use(number)
+            assert train.compute_loss(model, tensors).item() == pytest.approx(losses[number], rel=1e-2)
+    assert train.compute_loss(model, tensors).item() == before
+    assert len({round(loss, 3) for loss in (before, *losses)}) == 3
+    with lora.use_adapters(model, [], SETTINGS) as use:
+        use(1)
+        assert train.compute_loss(model, tensors).item() == before
 
 
 def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
@@ -168,7 +190,7 @@ def test_answers_that_are_held_stay_while_others_are_taught(model: Any):
     before = score()
     changes: list[list[float]] = []
     for hold in (0.0, 50.0):
-        adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
+        adapter = lora.Adapter(model, SETTINGS, seed=1)
         some = {**SETTINGS, "hold": hold}
         train.train(model, adapter, ByteTokenizer(), groups * 15, some, seed=1, report=lambda _: None)
         after = score()

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.cases import RUNS_ALL, each_case
 from toolspeak.dialects import DIALECTS
+from toolspeak.reading.forms import RESULTS_LABEL
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))  # the scripts import each other
 
@@ -150,3 +151,24 @@ def test_kept_conversations_are_played_and_judged_like_bfcls():
     assert len(ended) == len(scripts)
     for each in ended:
         assert len(each.script.judge(each.to_row()["steps"])) == len(each.script.turns)
+
+
+def test_what_follows_results_is_answered_with_the_other_adapter():
+    conversations = [multi_turn.Conversation(script, "python") for script in multi_turn.load_scripts("worlds")[:6]]
+    used: list[int] = []
+    called: list[bool] = []
+
+    def answer(prompts: list[str]) -> list[tuple[str, bool]]:
+        texts = []
+        for conversation in (each for each in conversations if each.prompt in prompts):
+            calls = conversation.script.truth[len(conversation.steps) - 1]
+            is_calling = not conversation.steps[-1] and bool(calls)
+            texts.append(f"```python\n{calls[0]}\n```" if is_calling else "That is done.")
+            last_message = conversation.prompt.rpartition("<|im_start|>user")[2]
+            assert used[-1] == (RESULTS_LABEL in last_message and "Error:" not in last_message)
+            called.append(is_calling)
+        return [(text, False) for text in texts]
+
+    list(multi_turn.play_all(conversations, answer, used.append))
+    assert set(used) == {0, 1}
+    assert any(called)

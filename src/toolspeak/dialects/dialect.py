@@ -42,7 +42,7 @@ class Shown:
         constraint: A constraint on the answer; None unless a call is forced.
         has_tools: Whether the model is shown tools, in the conversation or in the API's own parameter. If a
             dialect leaves it out, it counts as showing none, for example for the adapter of an embedded model.
-        has_results: Whether the conversation has results of calls, other than errors.
+        follows_results: Whether the conversation ends with results of calls, and not with errors alone.
     """
 
     messages: tuple[Message, ...]
@@ -51,7 +51,7 @@ class Shown:
     parallel: bool = True
     constraint: Constraint | None = None
     has_tools: bool = False
-    has_results: bool = False
+    follows_results: bool = False
 
 
 class Parser(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from toolspeak.dialects.dialect import Parser, Shown
 from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Message, has_results
+from toolspeak.values.messages import Message, ends_with_results
 from toolspeak.values.spec import ToolSpec
 
 
@@ -42,7 +42,7 @@ class NativeDialect:
             choice=choice,
             parallel=parallel,
             has_tools=bool(specs),
-            has_results=has_results(history),
+            follows_results=ends_with_results(history),
         )
 
     def parser(

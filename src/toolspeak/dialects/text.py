@@ -20,7 +20,7 @@ from toolspeak.reading.forms import RESULTS_LABEL
 from toolspeak.reading.names import find_raw_parameters, has_raw_form
 from toolspeak.values.events import AUTO, ToolChoice
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Media, Message, Part, Result, Role, Text, ToolCall, has_results
+from toolspeak.values.messages import Media, Message, Part, Result, Role, Text, ToolCall, ends_with_results
 from toolspeak.values.recent import RecentValues
 from toolspeak.values.spec import Schema, ToolSpec
 
@@ -90,7 +90,8 @@ class TextDialect:
             messages[-1] = _append_note(messages[-1], note)
         is_forced = bool(_list_forced(specs, choice))
         constraint = self.constrain(specs, choice, parallel=parallel) if is_forced else None
-        return Shown(messages=tuple(messages), constraint=constraint, has_tools=True, has_results=has_results(history))
+        follows = ends_with_results(history)
+        return Shown(messages=tuple(messages), constraint=constraint, has_tools=True, follows_results=follows)
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and explains how to call them."""

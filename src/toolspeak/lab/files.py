@@ -1,9 +1,10 @@
 """Prompts, answers and results as JSON Lines; gzipped where the name of the file ends in `.gz`.
 
-A line of prompts has `id`, `prompt` and `shown`, which is the hash of the prompt. A line of answers has `id` and
-`text`, and if known `prompt_tokens`, `answer_tokens`, `finish` and the other fields of the prompt. A line of results is
-a line of answers with the verdict, so that results can be scored again as answers. A question with follow-ups has a
-line for each answer; the verdict of each is about all answers up to it.
+A line of prompts has `id`, `prompt`, `shown`, which is the hash of the prompt, and `follows_results`, by which the
+embedded model chooses its adapter. A line of answers has `id` and `text`, and if known `prompt_tokens`,
+`answer_tokens`, `finish` and the other fields of the prompt. A line of results is a line of answers with the verdict,
+so that results can be scored again as answers. A question with follow-ups has a line for each answer; the verdict of
+each is about all answers up to it.
 
 Chat templates turn messages into the prompt text that a model reads. Usually a server applies the template. It is
 needed here where answers are made elsewhere, from prompts written to a file. In `native` the conversation of a
@@ -117,8 +118,14 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def write_prompts(path: Path, trials: Iterable[Trial], template: Callable[[Shown], str]) -> int:
     """Write the prompts of trials; return how many there are."""
-    rows = ({"id": trial.id, "prompt": template(trial.render()), "shown": trial.prompt_hash()} for trial in trials)
-    return _write(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return _write(path, (json.dumps(make_prompt(each, template), ensure_ascii=False) + "\n" for each in trials))
+
+
+def make_prompt(trial: Trial, template: Callable[[Shown], str]) -> dict[str, Any]:
+    """Return the line of prompts for a trial."""
+    shown = trial.render()
+    prompt = {"id": trial.id, "prompt": template(shown), "shown": trial.prompt_hash()}
+    return prompt | {"follows_results": shown.follows_results}
 
 
 def read_answers(path: Path, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> list[RecordedAnswer]:

@@ -2,9 +2,9 @@
 
 The built-in adapter was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to call,
 when not to, and with which values. It is used only for requests that show tools, so that the model talks as before
-where there are none. Once a conversation has results, another one takes its place, which teaches what they say and what
-to call next: one adapter for both forgets some of the first task while it learns the second. llama.cpp forgets what it
-has read when the adapter changes: once in a conversation that has the server for itself.
+where there are none. What follows results of calls is answered with another one, which teaches what results say and
+what to call next: one adapter for both forgets some of the first task while it learns the second. llama.cpp forgets
+what it has read when the adapter changes, so each has a place of the server for itself.
 
 Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
 the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
@@ -32,7 +32,7 @@ class Adapter:
     Attributes:
         path: The GGUF file.
         sha256: The hash that the file must have; None for a file of the user.
-        after_results: The adapter that is used in its place once a conversation has results; None for itself.
+        after_results: The adapter that is used in its place for what follows results; None for itself.
         reads_figures: Whether it teaches to read what is worked out from results (`toolspeak.dialects.figures`). Models
             that were not taught that compare worse with it.
     """

@@ -175,8 +175,7 @@ class EmbeddedModel:
         sampling = request.sampling
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
-        if self.adapter is not None:
-            sampling = _add_fields(sampling, choose_adapter_fields(self.adapter, request.shown))
+        sampling = _add_fields(sampling, choose_adapter_fields(self.adapter, request.shown, self._options.slots))
         sender = self._sender
         if self.on_prompt_read is not None and request.stream:
             sampling = _add_fields(sampling, {"return_progress": True})
@@ -201,10 +200,10 @@ class EmbeddedModel:
         """
         from toolspeak.models.transport import NotReached  # imported with the first request
 
-        used = {} if self.adapter is None else choose_adapter_fields(self.adapter, beginning.shown)
+        used = {"id_slot": 0} | choose_adapter_fields(self.adapter, beginning.shown)
         beginning = replace(beginning, sampling=_add_fields(beginning.sampling, used))
         key = make_key(server.options, RequestEncoder(endpoint, self.weights.stem).encode(beginning).body)
-        note = f"{used['lora'][0]['id'] if used else '-'} {key}"
+        note = f"{used['id_slot']} {key}"
         if server.has_read(note) or not store.open():
             return
         with suppress(ModelError, NotReached):
@@ -216,9 +215,9 @@ class EmbeddedModel:
     async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str, used: dict[str, Any]) -> bool:
         """Let the server take up a state from a file, and return whether it did."""
         # A line break is read first. With it, the server puts the conversation aside that it has read last, and takes
-        # the adapter into use: it forgets what it has read when the adapter changes.
-        await _post(endpoint, "/completion", {"prompt": "\n", "n_predict": 0, "id_slot": 0, **used})
-        if await _post(endpoint, "/slots/0?action=restore", {"filename": name}):
+        # the adapter into use: the place forgets what it has read when the adapter changes.
+        await _post(endpoint, "/completion", {"prompt": "\n", "n_predict": 0, **used})
+        if await _post(endpoint, f"/slots/{used['id_slot']}?action=restore", {"filename": name}):
             return True
         store.remove(name)
         return False
@@ -234,8 +233,8 @@ class EmbeddedModel:
             async for pieces in answer:
                 if isinstance(last := pieces[-1], Answer) and last.usage is not None:
                     read = last.usage.input_tokens
-        name = store.make_name(key)
-        saved = await _post(endpoint, "/slots/0?action=save", {"filename": name})
+        name, place = store.make_name(key), (beginning.sampling.extra or {})["id_slot"]
+        saved = await _post(endpoint, f"/slots/{place}?action=save", {"filename": name})
         # Another program may have asked something meanwhile; its prompt is not what the key names.
         if saved.get("n_saved") == read:
             await asyncio.to_thread(store.keep, key, name)
@@ -243,8 +242,8 @@ class EmbeddedModel:
             store.remove(name)
 
 
-NO_ADAPTER = "- -"
-"""The note that a server has read a prompt without tools, for which no adapter is used."""
+NO_ADAPTER = "0 -"
+"""The note that a server has read a prompt without tools, for which no adapter is used (`local.is_read`)."""
 
 
 def cut_to_beginning(request: Request) -> Request | None:
@@ -257,9 +256,8 @@ def cut_to_beginning(request: Request) -> Request | None:
     if not shown.has_tools or not (own or shown.tools):
         return None
     # The server has to write a token, and the prompt a question.
-    sampling = Sampling(max_tokens=1, temperature=0.0, extra={"id_slot": 0, **(request.sampling.extra or {})})
-    # Another length with results: a state is kept only if it has as many tokens as were read with this adapter.
-    messages = (*own, user("- -" if shown.has_results else "-"))
+    sampling = Sampling(max_tokens=1, temperature=0.0, extra=request.sampling.extra)
+    messages = (*own, user("-"))
     return Request(shown=replace(shown, messages=messages, constraint=None), dialect=request.dialect, sampling=sampling)
 
 
@@ -283,18 +281,23 @@ def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
     return weights.name if adapter is None else f"{weights.name} with {adapter.name}"
 
 
-def choose_adapter_fields(adapter: Adapter, shown: Shown) -> dict[str, Any]:
-    """Return the fields of a request to a server with an adapter: which file of it is used, and whether caches are.
+def choose_adapter_fields(adapter: Adapter | None, shown: Shown, slots: int = 1) -> dict[str, Any]:
+    """Return the fields of a request that say which file of an adapter is used, in which place of the server.
 
-    llama.cpp keeps the states of earlier conversations, and does not distinguish those that were computed with the
-    adapter. So a conversation without tools whose system prompt another one may share is read anew when it begins.
-    Later, its own beginning is the longest match among the states.
+    A place forgets what it has read when its adapter changes, so each file has a place, unless there are several for
+    any conversation. llama.cpp also keeps the states of earlier conversations, and does not distinguish those that were
+    computed with the adapter. So a conversation without tools whose system prompt another one may share is read anew
+    when it begins. Later, its own beginning is the longest match among the states.
     """
-    if shown.has_tools:
-        return {"lora": [{"id": int(shown.has_results and adapter.after_results is not None), "scale": 1.0}]}
+    if adapter is None:
+        return {}
+    number = int(shown.has_tools and shown.follows_results and adapter.after_results is not None)
+    fields: dict[str, Any] = {"lora": [{"id": number, "scale": float(shown.has_tools)}]}
+    if slots == 1:
+        fields["id_slot"] = number
     roles = {message.role for message in shown.messages}
-    begins_like_others = "system" in roles and "assistant" not in roles
-    return {"lora": [{"id": 0, "scale": 0.0}]} | ({"cache_prompt": False} if begins_like_others else {})
+    begins_like_others = not shown.has_tools and "system" in roles and "assistant" not in roles
+    return fields | ({"cache_prompt": False} if begins_like_others else {})
 
 
 def make_endpoint(base_url: str, key: str | None) -> Endpoint:

@@ -269,7 +269,7 @@ class LocalServer(Child):
         return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
 
     def has_read(self, note: str) -> bool:
-        """Whether it has read the beginning of a prompt with an adapter, and used no other since."""
+        """Whether it has read the beginning of a prompt, and has not forgotten it since."""
         return is_read(note, self._notes)
 
     def note_read(self, note: str) -> None:
@@ -280,10 +280,11 @@ class LocalServer(Child):
 def is_read(note: str, notes: Sequence[str]) -> bool:
     """Whether a server has read the beginning of a prompt, by the notes of what it has read, the last one at the end.
 
-    A note is the number of an adapter, or `-`, and a key. What was read before the adapter changed is forgotten.
+    A note is the number of a place of the server, and a key. The key `-` is a prompt without tools: the place reads it
+    without the adapter, and forgets what it has read with it.
     """
-    adapter = note.partition(" ")[0]
-    return note in takewhile(lambda each: each.partition(" ")[0] == adapter, reversed(notes))
+    place = note.partition(" ")[0]
+    return note in takewhile(lambda each: each != f"{place} -", reversed(notes))
 
 
 def start_server(
@@ -375,17 +376,18 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
     """Return the options as the process of the server reads them. Raises `UsageError` for a wrong adapter."""
     if options.adapter is not None:
         check_adapter(options.adapter)
+    adapters = [] if options.adapter is None else list(map(str, options.adapter.paths))
     return {
         "weights": str(options.weights),
-        "adapters": [] if options.adapter is None else list(map(str, options.adapter.paths)),
+        "adapters": adapters,
         "threads": options.threads,
         "context": options.context,
-        "slots": options.slots,
+        "slots": max(options.slots, len(adapters)),  # a conversation has a place for each adapter
         "prompts": None if options.prompts is None else str(options.prompts),
         "engine": dict(ENGINE),
         # For earlier conversations: one that is continued need not be read again. With what one adapter has read,
         # another one must not go on, and llama.cpp does not tell them apart.
-        "cache_mib": 1024 if options.adapter is None or options.adapter.after_results is None else 0,
+        "cache_mib": 1024 if len(adapters) < 2 else 0,
         "key": key,
     }
 

@@ -7,8 +7,9 @@ message per turn holds all results in the order of the calls, and may end with a
 Every part has an origin: `find_origin` and `list_stretches` tell it, and `origin.py` has the rules.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
+from itertools import takewhile
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak.values.frozen import UsageError, frozen
@@ -275,9 +276,10 @@ def holds_foreign(message: Message) -> bool:
     )
 
 
-def has_results(messages: Iterable[Message]) -> bool:
-    """Whether there are results of calls among messages, other than errors."""
-    return any(isinstance(part, Result) and not part.is_error for each in messages for part in each.parts)
+def ends_with_results(messages: Sequence[Message]) -> bool:
+    """Whether the last messages are results of calls, and not errors alone."""
+    last = takewhile(lambda message: message.role == "tool", reversed(messages))
+    return any(isinstance(part, Result) and not part.is_error for each in last for part in each.parts)
 
 
 def compose(stretches: Iterable[Stretch]) -> Text:
