@@ -58,7 +58,7 @@ COMPOSERS: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
 """What composes the lines of suites of a seed, by the names of their files."""
 
 BUILT_IN = dict(zip(("built-in.gguf", "built-in-results.gguf"), QWEN_CODER_CALLS.paths, strict=True))
-"""The copies of the adapters of the package, and their files: the second is used once a conversation has results."""
+"""The copies of the adapters of the package, and their files: the second answers what follows results."""
 
 SYSTEM_END = "<|im_end|>\n"
 PLAIN_PER_SET = 3  # how many questions of `plain.txt` are asked with a set of tools

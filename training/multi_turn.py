@@ -169,7 +169,8 @@ def judge(script: Script, steps: Steps) -> list[bool]:
 class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
-    `prompt` is to be answered next; None when the conversation has ended. `follows_results` says whether it does.
+    `prompt` is to be answered next; None when the conversation has ended. `follows_results` says whether the
+    prompt follows results.
     `steps` has the calls that were run, by turn of the user and message of the model. `shown_in` is another form of the
     dialect, to render it in.
     """

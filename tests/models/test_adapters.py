@@ -26,7 +26,7 @@ from toolspeak.models.adapters import (
     find_adapter,
 )
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
-from toolspeak.models.local import ServerOptions, get_shared_server, start_server, stop_all
+from toolspeak.models.local import ServerOptions, child_options, get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings.files import find_trained_file
@@ -157,6 +157,14 @@ def test_a_server_has_the_adapter_but_does_not_use_it_by_itself(weights: Path, o
     assert json.loads(Path(f"{weights}.loaded").read_text()) == []
 
 
+@pytest.mark.parametrize(("slots", "files", "places"), [(1, 1, 1), (1, 2, 2), (4, 2, 4)])
+def test_each_file_has_a_place_of_the_server(own: Path, slots: int, files: int, places: int) -> None:
+    adapter = Adapter(path=own, after_results=Adapter(path=own) if files == 2 else None)
+    told = child_options(ServerOptions(weights=own, slots=slots, adapter=adapter), "key")
+    assert told["slots"] == places
+    assert (told["cache_mib"] == 0) is (files == 2)  # llama.cpp would go on from what the other file has read
+
+
 def test_models_with_another_adapter_have_another_server(weights: Path, own: Path, command: list[str]) -> None:
     without = get_shared_server(ServerOptions(weights=weights), command=command)
     having = get_shared_server(ServerOptions(weights=weights, adapter=Adapter(path=own)), command=command)
@@ -195,20 +203,20 @@ def get_warm(weights: Path, folder: Path, adapter: Adapter | None, command: list
 class ModelAtServer(EmbeddedModel):
     """An embedded model whose process is a server of the tests."""
 
-    def __init__(self, server: Server, adapter: Adapter | None) -> None:
-        super().__init__(Path("some.gguf"), adapter=adapter)
+    def __init__(self, server: Server, adapter: Adapter | None, slots: int = 1) -> None:
+        super().__init__(Path("some.gguf"), adapter=adapter, slots=slots)
         self._url = f"{server.url}/v1"
 
     async def find_endpoint(self) -> Endpoint:
         return make_endpoint(self._url, None)
 
 
-def ask(server: Server, adapter: Adapter | None, request: Request) -> dict[str, Any]:
+def ask(server: Server, adapter: Adapter | None, request: Request, slots: int = 1) -> dict[str, Any]:
     """Return the body of a request that was sent."""
     server.plays(answers(body=HELLO))
 
     async def exhaust() -> None:
-        async for _ in ModelAtServer(server, adapter).ask(replace(request, stream=False)):
+        async for _ in ModelAtServer(server, adapter, slots).ask(replace(request, stream=False)):
             pass
 
     run_within(exhaust())
@@ -241,6 +249,10 @@ def test_after_results_the_adapter_for_results_is_used(server: Server, own: Path
     asking_again = Request(shown=dialect.render([WEATHER], (*told, user("And Rome?"))))
     assert ask(server, QWEN_CODER_CALLS, asking_again)["lora"] == [{"id": 0, "scale": 1.0}]
     assert ask(server, Adapter(path=own), after)["lora"] == [{"id": 0, "scale": 1.0}]
+    assert ask(server, QWEN_CODER_CALLS, after)["id_slot"] == 1
+    shared = ask(server, QWEN_CODER_CALLS, after, slots=2)
+    assert shared["lora"] == [{"id": 1, "scale": 1.0}]
+    assert "id_slot" not in shared
 
 
 def test_without_an_adapter_nothing_is_said_of_it(server: Server) -> None:

@@ -18,8 +18,12 @@ from hypothesis import strategies as st
 
 from tests.cases import each_case, sample
 from tests.run.playing import SPOKEN, play, summarize, until
+from tests.run.test_figures import LINE as FIGURES_LINE
+from tests.run.test_figures import SCRIPT as FIGURES_SCRIPT
+from tests.run.test_figures import look
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, RetryPolicy, connect, resolve_model, transport
+from toolspeak.models.adapters import Adapter
 from toolspeak.models.cassettes import (
     Exchange,
     TapePlayer,
@@ -326,6 +330,20 @@ def test_an_embedded_model_is_replayed_without_its_weights(server: Server, tmp_p
         assert replayed.cost == 0
     with pytest.raises(ReplayMiss, match=r"the model local was not recorded; .*: local:qwen.gguf"):
         cassette("local", file)
+
+
+def test_an_embedded_model_is_replayed_without_its_adapters(server: Server, tmp_path: Path):
+    server.plays(plays(FIGURES_SCRIPT, "python"))
+    file = tmp_path / "run.jsonl"
+    paths = [tmp_path / "calls.gguf", tmp_path / "results.gguf"]
+    adapter = Adapter(path=paths[0], after_results=Adapter(path=paths[1]), reads_figures=True)
+    model = Loaded(tmp_path / "qwen.gguf", dialect="python", adapter=adapter)
+    model.url = server.url
+    recorded = Agent(cassette(model, file), [look]).run("Which is colder?")
+    assert [post.body["id_slot"] for post in server.posts] == [0, 1]
+    assert FIGURES_LINE in server.posts[-1].body["messages"][-1]["content"]
+    replayed = Agent(cassette("local:qwen.gguf", file), [look]).run("Which is colder?")
+    assert without_ids(replayed.facts) == without_ids(recorded.facts)
 
 
 def test_an_embedded_model_keeps_its_context(server: Server, tmp_path: Path):

@@ -11,11 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.models import EmbeddedModel
+from toolspeak.models.adapters import Adapter
 from toolspeak.models.local import (
     Child,
     LocalServer,
@@ -24,6 +27,7 @@ from toolspeak.models.local import (
     count_usable_cores,
     find_devices,
     get_shared_server,
+    is_read,
     start_server,
     stop_all,
 )
@@ -64,6 +68,29 @@ def gone(pid: int, within: float = 60.0) -> bool:
 def _none_left() -> Generator[None]:
     yield
     stop_all()
+
+
+OLD = "0 a"
+"""A note that is not the last one."""
+
+
+@each_case("notes, note, one_file, two_files", {
+    "nothing": ([], OLD, False, False),
+    "the last": ([OLD], OLD, True, True),
+    "an earlier one": ([OLD, "0 b"], OLD, True, False),
+    "another place went on": ([OLD, "1 b"], OLD, True, True),
+    "the same key in another place": (["1 a"], OLD, False, False),
+    "without the adapter since": ([OLD, "0 -"], OLD, False, False),
+    "with the adapter again": (["0 -", OLD], OLD, True, True),
+    "another place without the adapter": ([OLD, "1 -"], OLD, True, True),
+    "a prompt without tools": (["0 -", "1 a"], "0 -", True, True),
+    "with the adapter since": (["0 -", OLD], "0 -", False, False),
+})  # fmt: skip
+def test_notes_say_what_is_still_in_memory(notes: list[str], note: str, one_file: bool, two_files: bool):
+    adapter = Adapter(path=Path("calls.gguf"))
+    both = replace(adapter, after_results=adapter)
+    found = [is_read(note, notes, ServerOptions(weights=Path(), adapter=each)) for each in (None, adapter, both)]
+    assert found == [one_file, one_file, two_files]
 
 
 # Starting

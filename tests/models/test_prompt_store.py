@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from toolspeak.dialects import NATIVE, PYTHON
-from toolspeak.models import EmbeddedModel, Request
+from toolspeak.models import EmbeddedModel, Request, Sampling
 from toolspeak.models.adapters import Adapter
 from toolspeak.models.embedded import cut_to_beginning
 from toolspeak.models.local import LocalServer, ServerOptions, get_shared_server, start_server, stop_all
@@ -217,7 +217,7 @@ class Llama:
             case "/slots/0?action=save" | "/slots/1?action=save":
                 (self._store.folder / post.body["filename"]).write_bytes(STATE)
                 return answers(body={"n_saved": self.saves_tokens})
-            case "/slots/0?action=restore":
+            case "/slots/0?action=restore" | "/slots/1?action=restore":
                 return answers(400) if self.refuses_restore else answers(body={"n_restored": TOKENS})
             case "/completion":
                 return answers(body={"content": ""})
@@ -380,6 +380,32 @@ def test_each_adapter_has_a_place_of_its_own(
     assert llama.paths == [ASK, ASK]
     ask(model, requests[0])
     assert llama.paths == ["/completion", RESTORE, ASK]
+    ask(new_model(adapter=model.adapter), requests[1])
+    assert llama.paths == ["/completion", RESTORE.replace("0", "1"), ASK]
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_with_two_adapters_a_place_has_only_what_it_has_read_last(
+    llama: Llama, tmp_path: Path, new_model: Callable[..., SmallModel], files: int
+):
+    adapters = [Adapter(path=tmp_path / name) for name in ("calls.gguf", "results.gguf")]
+    for each in adapters:
+        each.path.write_bytes(b"GGUF")
+    model = new_model(adapter=replace(adapters[0], after_results=adapters[1] if files == 2 else None))
+    one, two = make_request("How is Oslo?"), make_request("How is Oslo?", rules="Be wordy.")
+    ask(model, one)
+    ask(model, two)
+    assert llama.paths == [READ, SAVE, ASK] * 2
+    ask(model, one)
+    assert llama.paths == ([ASK] if files == 1 else ["/completion", RESTORE, ASK])
+
+
+def test_a_user_may_choose_the_place(llama: Llama, server: Server, new_model: Callable[..., SmallModel]):
+    request = replace(make_request("How is Oslo?"), sampling=Sampling(extra={"id_slot": 1}))
+    for _ in range(2):
+        ask(new_model(), request)
+    assert [post.body.get("id_slot") for post in server.posts] == [1, None, 1, 1, None, 1]
+    assert llama.paths == [READ, SAVE.replace("0", "1"), ASK, "/completion", RESTORE.replace("0", "1"), ASK]
 
 
 def test_what_a_server_has_read_is_known_to_all_models_that_use_it(

@@ -157,6 +157,7 @@ def test_what_follows_results_is_answered_with_the_other_adapter():
     conversations = [multi_turn.Conversation(script, "python") for script in multi_turn.load_scripts("worlds")[:6]]
     used: list[int] = []
     called: list[bool] = []
+    answered_with: list[int] = []
 
     def answer(prompts: list[str]) -> list[tuple[str, bool]]:
         texts = []
@@ -167,8 +168,9 @@ def test_what_follows_results_is_answered_with_the_other_adapter():
             last_message = conversation.prompt.rpartition("<|im_start|>user")[2]
             assert used[-1] == (RESULTS_LABEL in last_message and "Error:" not in last_message)
             called.append(is_calling)
+            answered_with.append(used[-1])
         return [(text, False) for text in texts]
 
     list(multi_turn.play_all(conversations, answer, used.append))
-    assert set(used) == {0, 1}
     assert any(called)
+    assert 1 in answered_with

@@ -132,6 +132,11 @@ class EmbeddedModel:
         return self.adapter is not None and self.adapter.reads_figures
 
     @property
+    def slots(self) -> int:
+        """How many conversations its server answers at the same time."""
+        return self._options.slots
+
+    @property
     def context_tokens(self) -> int:
         """The tokens of a request and its answer. Longer conversations are compacted."""
         return self._options.context
@@ -175,7 +180,7 @@ class EmbeddedModel:
         sampling = request.sampling
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
-        sampling = _add_fields(sampling, choose_adapter_fields(self.adapter, request.shown, self._options.slots))
+        sampling = _add_fields(sampling, choose_adapter_fields(self.adapter, request.shown, self.slots))
         sender = self._sender
         if self.on_prompt_read is not None and request.stream:
             sampling = _add_fields(sampling, {"return_progress": True})
@@ -200,8 +205,10 @@ class EmbeddedModel:
         """
         from toolspeak.models.transport import NotReached  # imported with the first request
 
-        used = {"id_slot": 0} | choose_adapter_fields(self.adapter, beginning.shown)
-        beginning = replace(beginning, sampling=_add_fields(beginning.sampling, used))
+        fields = {"id_slot": 0} | choose_adapter_fields(self.adapter, beginning.shown)
+        beginning = replace(beginning, sampling=_add_fields(beginning.sampling, fields))
+        sent = beginning.sampling.extra or {}  # what the user gives wins
+        used = {name: sent[name] for name in ("id_slot", "lora") if name in sent}
         key = make_key(server.options, RequestEncoder(endpoint, self.weights.stem).encode(beginning).body)
         note = f"{used['id_slot']} {key}"
         if server.has_read(note) or not store.open():
@@ -214,8 +221,8 @@ class EmbeddedModel:
 
     async def _restore(self, store: PromptStore, endpoint: Endpoint, name: str, used: dict[str, Any]) -> bool:
         """Let the server take up a state from a file, and return whether it did."""
-        # A line break is read first. With it, the server puts the conversation aside that it has read last, and takes
-        # the adapter into use: the place forgets what it has read when the adapter changes.
+        # A line break is read first: the place takes the adapter into use, and forgets what it has read with another
+        # one. A server that keeps earlier conversations puts the last one aside.
         await _post(endpoint, "/completion", {"prompt": "\n", "n_predict": 0, **used})
         if await _post(endpoint, f"/slots/{used['id_slot']}?action=restore", {"filename": name}):
             return True
@@ -284,10 +291,12 @@ def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
 def choose_adapter_fields(adapter: Adapter | None, shown: Shown, slots: int = 1) -> dict[str, Any]:
     """Return the fields of a request that say which file of an adapter is used, in which place of the server.
 
-    A place forgets what it has read when its adapter changes, so each file has a place, unless there are several for
-    any conversation. llama.cpp also keeps the states of earlier conversations, and does not distinguish those that were
-    computed with the adapter. So a conversation without tools whose system prompt another one may share is read anew
-    when it begins. Later, its own beginning is the longest match among the states.
+    A place forgets what it has read when its adapter changes, so each file has its own. With `slots` > 1, places are
+    for any conversation, and none is named.
+
+    A server with one file keeps the states of earlier conversations, and does not distinguish those that were computed
+    with the adapter. So a conversation without tools whose system prompt another one may share is read anew when it
+    begins. Later, its own beginning is the longest match among the states.
     """
     if adapter is None:
         return {}

@@ -241,6 +241,14 @@ class ServerOptions:
     adapter: Adapter | None = None  # a request uses a file of it if its field `lora` names it with the scale 1
     prompts: Path | None = None  # the folder for what was read of prompts (`prompt_store.py`); None to keep nothing
 
+    @property
+    def keeps_earlier(self) -> bool:
+        """Whether it keeps earlier conversations, so that one that is continued need not be read again.
+
+        With what one adapter has read, another one must not go on, and llama.cpp does not tell them apart.
+        """
+        return self.adapter is None or self.adapter.after_results is None
+
 
 class LocalServer(Child):
     """A server process, from `start_server` or `get_shared_server`.
@@ -270,21 +278,26 @@ class LocalServer(Child):
 
     def has_read(self, note: str) -> bool:
         """Whether it has read the beginning of a prompt, and has not forgotten it since."""
-        return is_read(note, self._notes)
+        return is_read(note, self._notes, self.options)
 
     def note_read(self, note: str) -> None:
         """Remember that it has read the beginning of a prompt."""
         self._notes.append(note)
 
 
-def is_read(note: str, notes: Sequence[str]) -> bool:
-    """Whether a server has read the beginning of a prompt, by the notes of what it has read, the last one at the end.
+def is_read(note: str, notes: Sequence[str], options: ServerOptions) -> bool:
+    """Whether a server still has the prompt of a note in its memory, by all its notes, the last one at the end.
 
-    A note is the number of a place of the server, and a key. The key `-` is a prompt without tools: the place reads it
-    without the adapter, and forgets what it has read with it.
+    A note is the number of a place of the server, and the key of what the place has read. The key `-` is a prompt
+    without tools: it is read without the adapter, and the place forgets what it has read with it. If the server keeps
+    no earlier conversations, a place has only what it has read last.
     """
     place = note.partition(" ")[0]
-    return note in takewhile(lambda each: each != f"{place} -", reversed(notes))
+    without = f"{place} -"
+    own = [each for each in reversed(notes) if each.startswith(f"{place} ")]
+    if note == without or not options.keeps_earlier:
+        return own[:1] == [note]
+    return note in takewhile(lambda each: each != without, own)
 
 
 def start_server(
@@ -385,9 +398,7 @@ def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
         "slots": max(options.slots, len(adapters)),  # a conversation has a place for each adapter
         "prompts": None if options.prompts is None else str(options.prompts),
         "engine": dict(ENGINE),
-        # For earlier conversations: one that is continued need not be read again. With what one adapter has read,
-        # another one must not go on, and llama.cpp does not tell them apart.
-        "cache_mib": 1024 if len(adapters) < 2 else 0,
+        "cache_mib": 1024 if options.keeps_earlier else 0,
         "key": key,
     }
 

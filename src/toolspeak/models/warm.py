@@ -107,9 +107,9 @@ class WarmServer:
         return self._files.is_running()
 
     def has_read(self, note: str) -> bool:
-        """Whether it has read the beginning of a prompt for any program, and used no other adapter since."""
+        """Whether it has read the beginning of a prompt for any program, and has not forgotten it since."""
         try:
-            return is_read(note, self._files.folder.read(self._files.prompts).splitlines())
+            return is_read(note, self._files.folder.read(self._files.prompts).splitlines(), self.options)
         except (OSError, UsageError):
             return False
 

@@ -8,8 +8,8 @@ Requests are compared in a canonical form, in which what differs from one run to
 1. Ids of calls and messages, and UUIDs in texts, are numbered in the order in which they first stand in the request.
 2. A date of today (at the time of the request), in the usual forms and with a time of day, is `<today>`. Other dates
    are a part of the question.
-3. Fields about caches and accounts are left out, and the adapter of an embedded model, which belongs to it as its
-   weights do.
+3. Fields about caches and accounts are left out, and those of the adapter of an embedded model, which belongs to it
+   as its weights do.
 
 The file holds the request as it was, without keys, so that the form may change without a new recording.
 """
@@ -39,7 +39,7 @@ ARGUMENT_KEYS = frozenset({"input", "args", "arguments", "parameters", "input_sc
 VOLATILE_FIELDS = frozenset(
     {
         *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "cache_prompt"),
-        *("safety_identifier", "user", "metadata", "lora"),
+        *("safety_identifier", "user", "metadata", "lora", "id_slot"),
     }
 )
 """Fields of a request that are no part of the question."""
@@ -94,6 +94,7 @@ class RecordedModel:
     dialect: str  # in which it was asked
     weights: str | None = None  # the name of its weights file, if it is embedded
     context: int | None = None  # the tokens of a request and its answer, if its server said so or it is embedded
+    reads_figures: bool = False  # whether it is shown what is worked out from results
 
 
 TapeEntry: TypeAlias = Exchange | RecordedModel
@@ -105,6 +106,8 @@ def dump_entry(entry: TapeEntry) -> str:
         data: dict[str, Any] = {"kind": "model", **asdict(entry)}
         if entry.context is None:
             del data["context"]
+        if not entry.reads_figures:
+            del data["reads_figures"]
     else:
         data = {"kind": "exchange", "at": entry.at.isoformat(), "request": {"path": entry.path, "body": entry.body}}
         if entry.failure is not None:
@@ -143,7 +146,11 @@ def load_entry(line: str) -> TapeEntry:
 def _load(data: dict[str, Any]) -> TapeEntry:
     if data["kind"] == "model":
         return RecordedModel(
-            name=data["name"], dialect=data["dialect"], weights=data.get("weights"), context=data.get("context")
+            name=data["name"],
+            dialect=data["dialect"],
+            weights=data.get("weights"),
+            context=data.get("context"),
+            reads_figures=data.get("reads_figures", False),
         )
     if data["kind"] != "exchange":
         raise ValueError(f"unknown kind {data['kind']!r}")

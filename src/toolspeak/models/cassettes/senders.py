@@ -22,7 +22,7 @@ from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, LocalServer
 from toolspeak.models.model import DialectChoice, Model, Request
-from toolspeak.models.sender import HttpResponse
+from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.transport import RequestFailed, describe_break, send_request
 from toolspeak.models.warm import WarmServer
 from toolspeak.values import errors
@@ -238,6 +238,7 @@ class RecordingEmbeddedModel(EmbeddedModel):
             name=model.name,
             dialect=model.dialect_choice,
             context=model.context_tokens,
+            slots=model.slots,
             adapter=model.adapter,
             sender=RecordingSender(writer, secrets),
         )
@@ -258,13 +259,33 @@ class RecordingEmbeddedModel(EmbeddedModel):
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         self._writer.add_model(
-            RecordedModel(name=self.name, dialect=self.dialect, weights=self.weights.name, context=self.context_tokens)
+            RecordedModel(
+                name=self.name,
+                dialect=self.dialect,
+                weights=self.weights.name,
+                context=self.context_tokens,
+                reads_figures=self.reads_figures,
+            )
         )
         return super().ask(request)
 
 
 class ReplayedEmbeddedModel(EmbeddedModel):
-    """An embedded model that answers from a recording. Its weights are not needed."""
+    """An embedded model that answers from a recording. Neither its weights nor its adapter are needed."""
+
+    def __init__(self, recorded: RecordedModel, sender: Sender) -> None:
+        super().__init__(
+            Path(recorded.weights or ""),
+            name=recorded.name,
+            dialect=DialectChoice(name=recorded.dialect, reason="recorded in the cassette"),
+            context=recorded.context or CONTEXT_TOKENS,
+            sender=sender,
+        )
+        self._reads_figures = recorded.reads_figures
+
+    @property
+    def reads_figures(self) -> bool:
+        return self._reads_figures
 
     @property
     def is_ready(self) -> bool:
@@ -330,13 +351,7 @@ def replay_embedded_model(
             f"the model {name} was not recorded; the recorded models are: {names} (on the command line, --model NAME "
             "says which is meant)"
         )
-    return ReplayedEmbeddedModel(
-        Path(recorded.weights),
-        name=name,
-        dialect=DialectChoice(name=recorded.dialect, reason="recorded in the cassette"),
-        context=recorded.context or CONTEXT_TOKENS,
-        sender=ReplayingSender(player, realtime=realtime, secrets=secrets),
-    )
+    return ReplayedEmbeddedModel(recorded, ReplayingSender(player, realtime=realtime, secrets=secrets))
 
 
 def _refuse(model: Model) -> UsageError:
