@@ -1,7 +1,8 @@
 """What the adapter of the embedded model costs: `python bench/adapter.py`. It is run by hand, on a quiet machine.
 
-One server reads and continues the same texts with the adapter and without, in turn. Printed are the tokens that it
-reads and writes in a second, each the median of all rounds, the ratio of the two, and the memory of both.
+One server reads and continues the same texts without the adapter, with each file of it, and with both of them in
+halves, in turn. Printed are the tokens that it reads and writes in a second, each the median of all rounds, the ratios,
+and the memory with the adapter and without.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import hashlib
 import json
 import resource
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -22,15 +24,20 @@ WORDS = "The price of {number} loaves of bread in the old town is told in the li
 WRITTEN_TOKENS = 24
 
 
-def ask(server: LocalServer, text: str, scale: float) -> tuple[float, float]:
-    """Return the tokens that were read and written in a second."""
+USES = {"without": (0.0, 0.0), "the first": (1.0, 0.0), "the second": (0.0, 1.0), "both, in halves": (0.5, 0.5)}
+"""How much of each file of the adapter is used."""
+
+
+def ask(server: LocalServer, text: str, scales: Sequence[float]) -> tuple[float, float]:
+    """Return the tokens that were read and written in a second, with so much of each file of the adapter."""
     body = {
         "prompt": text,
         "n_predict": WRITTEN_TOKENS,
         "ignore_eos": True,
         "temperature": 0,
         "cache_prompt": False,
-        "lora": [{"id": 0, "scale": scale}],
+        "id_slot": 0,
+        "lora": [{"id": number, "scale": scale} for number, scale in enumerate(scales)],
     }
     headers = {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"}
     address = f"{server.base_url.removesuffix('/v1')}/completion"
@@ -44,7 +51,7 @@ def measure_memory(weights: Path, adapter: Adapter | None, threads: int) -> floa
     """Return the most memory of a server that answers once, in MB, or that of an earlier one if it took more."""
     server = start_server(ServerOptions(weights=weights, threads=threads, adapter=adapter))
     try:
-        ask(server, make_text(0), 1.0)
+        ask(server, make_text(0), [1.0] if adapter else [])
     finally:
         server.stop()
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
@@ -68,16 +75,17 @@ def main() -> None:
     without, having = (measure_memory(weights, each, options.threads) for each in (None, QWEN_CODER_CALLS))
     print(f"memory: {without:,.0f} MB without, {having:,.0f} MB with")
     server = start_server(ServerOptions(weights=weights, threads=options.threads, adapter=QWEN_CODER_CALLS))
-    found: dict[float, list[tuple[float, float]]] = {0.0: [], 1.0: []}
+    found: dict[str, list[tuple[float, float]]] = {use: [] for use in USES}
     try:
         for number in range(options.rounds):
-            for scale in sorted(found, reverse=number % 2 == 0):
-                found[scale].append(ask(server, make_text(number), scale))
+            for use in list(USES)[:: -1 if number % 2 else 1]:
+                found[use].append(ask(server, make_text(number), USES[use]))
     finally:
         server.stop()
     for place, name in enumerate(("read", "written")):
-        without, having = (median(pair[place] for pair in found[scale]) for scale in (0.0, 1.0))
-        print(f"tokens {name} in a second: {without:.1f} without, {having:.1f} with, ratio {having / without:.2f}")
+        speeds = {use: median(pair[place] for pair in pairs) for use, pairs in found.items()}
+        told = (f"{use} {speed:.1f} (ratio {speed / speeds['without']:.2f})" for use, speed in speeds.items())
+        print(f"tokens {name} in a second: {'; '.join(told)}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     kept.add_argument("file", type=Path, help="where it is written: suites/answers.jsonl")
     score.add_argument("files", type=Path, nargs="+")
     beside.add_argument("answers", type=Path, help="the answers of the GPU")
-    beside.add_argument("--adapter", required=True, help="the GGUF file of the adapter, or none")
+    beside.add_argument("--adapter", required=True, help="built-in, none, or the GGUF file of an adapter")
     beside.add_argument("--weights", type=Path, required=True, help="the GGUF file of the model")
     beside.add_argument("--kept", type=Path, default=Path("training/out/beside-gpu.jsonl"), help="llama.cpp's answers")
     return parser

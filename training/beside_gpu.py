@@ -1,11 +1,10 @@
 """Asks llama.cpp on this machine what a GPU was asked, and compares: `python training beside-gpu ANSWERS.jsonl.gz`.
 
-`ANSWERS` are those of `python training train` with an adapter (or, with `--adapter none`, without one). A hundred of
-its questions in `python` are drawn with the seed of the settings: twelve of each category of `bfcl`, from the sample
-that is always answered, and four each about ten sets of tools of `field`. Both answers to a question are judged by
-toolspeak's own judge. The same weights are used in 16 bits there and as they are here, so single answers differ;
-`MAX_DIFFERENT` of a hundred may be judged differently. Answers of this machine are kept in a file, and those that are
-there are not asked for again.
+`ANSWERS` are those of `python training train` with the adapter that `--adapter` names. Of its questions in `python`,
+136 are drawn with the seed of the settings: twelve of each category of `bfcl`, from the sample that is always
+answered, four each about ten sets of tools of `field`, and four of each category of `answers`, which follow results.
+There the weights have 16 bits, so single answers differ; three in a hundred may be judged differently. Answers of
+this machine are kept in a file, and what is in it is not asked again.
 """
 
 import random
@@ -20,18 +19,19 @@ from toolspeak.lab.files import ResultsFile, read_answers
 from toolspeak.lab.suites import load_suite
 from toolspeak.lab.trial_runner import TrialRunner, find_unanswered
 from toolspeak.lab.trials import Trial, make_trials
-from toolspeak.models.adapters import Adapter
+from toolspeak.models.adapters import find_adapter
 from toolspeak.models.embedded import EmbeddedModel
 
 DIALECT = "python"
 BFCL_PER_CATEGORY = 12
 FIELD_SETS = 10
 FIELD_PER_SET = 4
-MAX_DIFFERENT = 3
+ANSWERS_PER_CATEGORY = 4
+MAX_DIFFERENT_SHARE = 0.03
 
 
-def draw_trials(seed: int) -> list[Trial]:
-    """Draw a hundred questions. Those that share their tools stand together, so that the tools are read once."""
+def draw_trials(seed: int, *, figures: bool) -> list[Trial]:
+    """Draw the questions. Those that share their tools stand together, so that the tools are read once."""
     bfcl = load_suite("bfcl")
     sample = make_trials(bfcl, [DIALECT], limit=BFCL_SAMPLE, seed=seed)
     rng = random.Random(seed)
@@ -39,19 +39,20 @@ def draw_trials(seed: int) -> list[Trial]:
     for category in bfcl.categories:
         of_category = [each.id for each in sample if each.question.category == category]
         chosen.update(rng.sample(of_category, BFCL_PER_CATEGORY))
-    trials = make_trials(load_suite("field"), [DIALECT])
+    trials = make_trials(load_suite("field"), [DIALECT], figures=figures)
     by_tools: dict[tuple[str, ...], list[str]] = {}
     for each in trials:
         by_tools.setdefault(tuple(spec.name for spec in each.question.tools), []).append(each.id)
     for ids in rng.sample([ids for ids in by_tools.values() if len(ids) >= FIELD_PER_SET], FIELD_SETS):
         chosen.update(rng.sample(ids, FIELD_PER_SET))
-    return [each for each in (*sample, *trials) if each.id in chosen]
+    told = make_trials(load_suite("answers"), [DIALECT], limit=ANSWERS_PER_CATEGORY, seed=seed, figures=figures)
+    return [*(each for each in (*sample, *trials) if each.id in chosen), *told]
 
 
 async def compare_machines(answers: Path, adapter: str, weights: Path, kept: Path) -> bool:
     """Ask the questions that are not answered in the file `kept`; return whether too many are judged differently."""
-    trials = draw_trials(read_settings()["seed"])
-    used = None if adapter == "none" else Adapter(path=Path(adapter).resolve())
+    used = find_adapter(None if adapter == "none" else adapter, weights)
+    trials = draw_trials(read_settings()["seed"], figures=used is not None and used.reads_figures)
     runner = TrialRunner(EmbeddedModel(weights, dialect=DIALECT, adapter=used))
     waiting = find_unanswered(trials, read_answers(kept) if kept.exists() else [])
     began, number = time.time(), 0
@@ -61,7 +62,7 @@ async def compare_machines(answers: Path, adapter: str, weights: Path, kept: Pat
                 number += 1
                 file.add(trial.judge(answer))
                 print(f"{number} of {len(waiting)}, {time.time() - began:.0f} s: {trial.id}", flush=True)
-    return print_comparison(trials, kept, answers) > MAX_DIFFERENT
+    return print_comparison(trials, kept, answers) > MAX_DIFFERENT_SHARE * len(trials)
 
 
 def print_comparison(trials: list[Trial], here: Path, there: Path) -> int:
@@ -84,6 +85,6 @@ def print_comparison(trials: list[Trial], here: Path, there: Path) -> int:
     if other_prompts:
         print(f"{len(other_prompts)} had another prompt there: {', '.join(other_prompts[:3])} …")
     print(f"right here: {right_here}; right there: {right_there}; {same} answers are the same letter by letter")
-    print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT} of {len(trials)})")
+    print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT_SHARE:.0%} of {len(trials)})")
     print("\n".join(different))
     return len(different)
