@@ -8,7 +8,6 @@ this machine are kept in a file, and what is in it is not asked again.
 """
 
 import random
-import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from toolspeak.lab.trial_runner import TrialRunner, find_unanswered
 from toolspeak.lab.trials import Trial, make_trials
 from toolspeak.models.adapters import find_adapter
 from toolspeak.models.embedded import EmbeddedModel
+from toolspeak.values.errors import UsageError
 
 DIALECT = "python"
 BFCL_PER_CATEGORY = 12
@@ -30,7 +30,7 @@ ANSWERS_PER_CATEGORY = 4
 MAX_DIFFERENT_SHARE = 0.03
 
 
-def draw_trials(seed: int, *, figures: bool) -> list[Trial]:
+def draw_trials(seed: int) -> list[Trial]:
     """Draw the questions. Those that share their tools stand together, so that the tools are read once."""
     bfcl = load_suite("bfcl")
     sample = make_trials(bfcl, [DIALECT], limit=BFCL_SAMPLE, seed=seed)
@@ -39,36 +39,35 @@ def draw_trials(seed: int, *, figures: bool) -> list[Trial]:
     for category in bfcl.categories:
         of_category = [each.id for each in sample if each.question.category == category]
         chosen.update(rng.sample(of_category, BFCL_PER_CATEGORY))
-    trials = make_trials(load_suite("field"), [DIALECT], figures=figures)
+    trials = make_trials(load_suite("field"), [DIALECT], figures=True)
     by_tools: dict[tuple[str, ...], list[str]] = {}
     for each in trials:
         by_tools.setdefault(tuple(spec.name for spec in each.question.tools), []).append(each.id)
     for ids in rng.sample([ids for ids in by_tools.values() if len(ids) >= FIELD_PER_SET], FIELD_SETS):
         chosen.update(rng.sample(ids, FIELD_PER_SET))
-    told = make_trials(load_suite("answers"), [DIALECT], limit=ANSWERS_PER_CATEGORY, seed=seed, figures=figures)
+    told = make_trials(load_suite("answers"), [DIALECT], limit=ANSWERS_PER_CATEGORY, seed=seed, figures=True)
     return [*(each for each in (*sample, *trials) if each.id in chosen), *told]
 
 
 async def compare_machines(answers: Path, adapter: str, weights: Path, kept: Path) -> bool:
     """Ask the questions that are not answered in the file `kept`; return whether too many are judged differently."""
     used = find_adapter(None if adapter == "none" else adapter, weights)
-    trials = draw_trials(read_settings()["seed"], figures=used is not None and used.reads_figures)
+    if used is None and adapter != "none":
+        raise UsageError(f"the adapter {adapter} is for other weights than {weights.name}")
+    trials = draw_trials(read_settings()["seed"])
     runner = TrialRunner(EmbeddedModel(weights, dialect=DIALECT, adapter=used))
     waiting = find_unanswered(trials, read_answers(kept) if kept.exists() else [])
-    began, number = time.time(), 0
     with ResultsFile(kept) as file:
         async with aclosing(runner.run(waiting)) as found:
             async for trial, answer in found:
-                number += 1
                 file.add(trial.judge(answer))
-                print(f"{number} of {len(waiting)}, {time.time() - began:.0f} s: {trial.id}", flush=True)
-    return print_comparison(trials, kept, answers) > MAX_DIFFERENT_SHARE * len(trials)
+                print(trial.id, flush=True)
+    return print_comparison(trials, kept, answers) > MAX_DIFFERENT_SHARE
 
 
-def print_comparison(trials: list[Trial], here: Path, there: Path) -> int:
-    """Print how the answers of both machines are judged; return how many are judged differently."""
-    ours = {answer.id: answer for answer in read_answers(here)}
-    theirs = {answer.id: answer for answer in read_answers(there)}
+def print_comparison(trials: list[Trial], here: Path, there: Path) -> float:
+    """Print how the answers of both machines are judged; return the share that is judged differently."""
+    ours, theirs = ({answer.id: answer for answer in read_answers(path)} for path in (here, there))
     both = [trial for trial in trials if trial.id in ours and trial.id in theirs]
     other_prompts = [trial.id for trial in both if theirs[trial.id].prompt_hash not in ("", trial.prompt_hash())]
     right_here, right_there, same = 0, 0, 0
@@ -85,6 +84,6 @@ def print_comparison(trials: list[Trial], here: Path, there: Path) -> int:
     if other_prompts:
         print(f"{len(other_prompts)} had another prompt there: {', '.join(other_prompts[:3])} …")
     print(f"right here: {right_here}; right there: {right_there}; {same} answers are the same letter by letter")
-    print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT_SHARE:.0%} of {len(trials)})")
+    print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT_SHARE:.0%} of {len(both)})")
     print("\n".join(different))
-    return len(different)
+    return len(different) / len(both) if both else 1.0

@@ -346,6 +346,22 @@ def test_an_embedded_model_is_replayed_without_its_adapters(server: Server, tmp_
     assert without_ids(replayed.facts) == without_ids(recorded.facts)
 
 
+def test_two_embedded_models_of_one_name_are_told_apart_by_their_figures(server: Server, tmp_path: Path):
+    file = tmp_path / "run.jsonl"
+    adapter = Adapter(path=tmp_path / "calls.gguf", reads_figures=True)
+    models = [Loaded(tmp_path / "qwen.gguf", dialect="python", slots=2, adapter=each) for each in (None, adapter)]
+    recorded: list[list[Any]] = []
+    for model in models:
+        server.plays(plays(FIGURES_SCRIPT, "python"))
+        model.url = server.url
+    for each in cassette(models, file):
+        server.plays(plays(FIGURES_SCRIPT, "python"))
+        recorded.append(without_ids(Agent(each, [look]).run("Which is colder?").facts))
+    assert not any("id_slot" in post.body for post in server.posts)
+    replayed = [without_ids(Agent(each, [look]).run("Which is colder?").facts) for each in cassette(models, file)]
+    assert replayed == recorded
+
+
 def test_an_embedded_model_keeps_its_context(server: Server, tmp_path: Path):
     server.plays(SmallContext(lambda sent: says("So it is. " * 20), context=2048))
     file = tmp_path / "run.jsonl"

@@ -294,9 +294,9 @@ def is_read(note: str, notes: Sequence[str], options: ServerOptions) -> bool:
     """
     place = note.partition(" ")[0]
     without = f"{place} -"
-    own = [each for each in reversed(notes) if each.startswith(f"{place} ")]
+    own = (each for each in reversed(notes) if each.startswith(f"{place} "))
     if note == without or not options.keeps_earlier:
-        return own[:1] == [note]
+        return next(own, None) == note
     return note in takewhile(lambda each: each != without, own)
 
 

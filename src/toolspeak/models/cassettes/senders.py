@@ -310,13 +310,14 @@ def replay_model(
 ) -> Model:
     """Return the model as it was recorded. Nothing is sent. Raises `UsageError` if it sends no requests over HTTP."""
     if isinstance(model, EmbeddedModel):
-        return replay_embedded_model(model.name, player, realtime=realtime, secrets=secrets)
+        recorded = player.find_model(model.name, reads_figures=model.reads_figures)
+        return replay_embedded_model(model.name, recorded, player, realtime=realtime, secrets=secrets)
     if not isinstance(model, HttpModel):
         raise _refuse(model)
     endpoint, choice = model.endpoint, model.own_dialect_choice
     # The server was asked then, and cannot be asked now.
     endpoint = replace(endpoint, ability_apis=(), cuts_silently=False)
-    recorded = player.models.get(model.name)
+    recorded = player.find_model(model.name)
     if choice.is_guess:
         choice = DialectChoice(name=recorded.dialect if recorded else choice.name, reason="recorded in the cassette")
     sender = ReplayingSender(player, realtime=realtime, secrets=secrets)
@@ -336,17 +337,16 @@ def replay_named_model(
     where, colon, weights = name.partition(":")
     if where == "local":
         own_name = f"{where}{colon}{Path(weights).name}"
-        return replay_embedded_model(own_name, player, realtime=realtime, secrets=secrets)
+        return replay_embedded_model(own_name, player.find_model(own_name), player, realtime=realtime, secrets=secrets)
     return replay_model(find(name), player, realtime=realtime, secrets=secrets)
 
 
 def replay_embedded_model(
-    name: str, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = NO_SECRETS
+    name: str, recorded: RecordedModel | None, player: TapePlayer, *, realtime: bool, secrets: frozenset[str]
 ) -> Model:
     """Return an embedded model as it was recorded. Raises `ReplayMiss` if the recording has none of that name."""
-    recorded = player.models.get(name)
     if recorded is None or recorded.weights is None:
-        names = ", ".join(player.models) or "none"
+        names = ", ".join(dict.fromkeys(each.name for each in player.models)) or "none"
         raise ReplayMiss(
             f"the model {name} was not recorded; the recorded models are: {names} (on the command line, --model NAME "
             "says which is meant)"

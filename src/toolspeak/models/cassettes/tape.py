@@ -149,7 +149,7 @@ class TapePlayer:
     Each exchange is used once. Equal requests get their answers in the order in which they were recorded.
 
     Attributes:
-        models: The recorded models, by name.
+        models: The recorded models, in order.
     """
 
     def __init__(self, entries: Iterable[TapeEntry], source: str, *, repeats: bool = False, cure: str = "") -> None:
@@ -159,7 +159,7 @@ class TapePlayer:
         was not recorded. With `repeats`, exchanges are used again, from the first on, when all equal ones were used.
         """
         known = list(entries)
-        self.models = {entry.name: entry for entry in known if isinstance(entry, RecordedModel)}
+        self.models = [entry for entry in known if isinstance(entry, RecordedModel)]
         self._exchanges = sorted((entry for entry in known if isinstance(entry, Exchange)), key=lambda each: each.at)
         self._requests = [canonicalize(each.path, each.body, each.at) for each in self._exchanges]
         self._numbers: dict[str, list[int]] = {}
@@ -170,6 +170,12 @@ class TapePlayer:
         self._repeats = repeats
         self._cure = cure
         self._lock = threading.Lock()
+
+    def find_model(self, name: str, *, reads_figures: bool | None = None) -> RecordedModel | None:
+        """Return the last model that was recorded under a name; of several, one that reads figures or not, as said."""
+        found = [each for each in self.models if each.name == name]
+        fitting = [each for each in found if each.reads_figures is reads_figures] or found
+        return fitting[-1] if fitting else None
 
     def take(self, path: str, body: Any) -> Exchange:
         """Return the exchange that answers a request.
