@@ -12,7 +12,7 @@ follow-up, which shows what they return. All answers to a question are judged to
 Given the answers of two rounds, `--follow-ups` writes the prompts of the third. An answer that searches is wrong if
 there is no answer to its follow-up. 500 tools without a budget are not asked: they take about 27,000 tokens in
 typescript, 32,000 in python and 58,000 in native; the embedded model has 8,192 by default, and 32,768 at most. With
-`--asked-in FILE`, only the questions that the file answers are scored, each in the dialects that it has there.
+`--asked-in FILE`, only the questions that the file answers are taken, each in the dialects that it has there.
 
 A distractor may serve a question as well as the tool that is expected (`many_tools_twins.txt`), so that figures for 50
 and 500 tools are a lower bound. The second table leaves out the questions that have such a distractor among 500.
@@ -248,16 +248,16 @@ def main() -> None:
     action.add_argument("--prompts", type=Path, metavar="FILE", help="write the prompts of the first round")
     action.add_argument("--follow-ups", type=Path, metavar="FILE", help="write the prompts of the next round")
     action.add_argument("--score", action="store_true", help="judge the answers")
-    parser.add_argument("--asked-in", type=Path, metavar="FILE", help="score only what FILE answers")
+    parser.add_argument("--asked-in", type=Path, metavar="FILE", help="take only the questions that FILE answers")
     parser.add_argument("answers", type=Path, nargs="*", help="the answers of all rounds so far")
     options = parser.parse_args()
     conversations = begin_all(options.limit, options.budget, options.dialects.split(","))
-    if options.prompts:
-        write_prompts(options.prompts, conversations)
-        return
     if options.asked_in:
         asked = {answer.id.partition("/")[2] for answer in read_answers(options.asked_in)}
         conversations = (each for each in conversations if each.asked in asked)
+    if options.prompts:
+        write_prompts(options.prompts, conversations)
+        return
     answered = replay(conversations, read_all(options.answers))
     if options.follow_ups:
         searching = [each for each in answered if each.is_searching]
