@@ -7,9 +7,9 @@ needs, by the measure of `MeaningIndex`, and far from others: the tools of other
 those that have the words of the question and are not needed.
 
 Words with the same meaning (`meanings.txt`) are trained on, and questions with the tools that they need (`field-train`,
-`habits-*.jsonl`, `requests-*.jsonl`, the composed questions in four languages). In some of these, words are replaced by
-those of another language, or by words that are near them for the teacher, so that words that no question has move with
-the others.
+`habits-*.jsonl`, `requests-*.jsonl`, the composed questions in four languages). Most requests are there in another
+language, too (`renderings.jsonl`). In some questions, words are replaced by those of another language, or by words that
+are near them for the teacher, so that words that no question has move with the others.
 
 Nothing of `field` is read. `--hold-out` leaves out one set of tools in six, to choose settings by.
 """
@@ -47,6 +47,7 @@ from toolspeak.values.spec import ToolSpec
 
 HERE = Path(__file__).parent
 MEANINGS = HERE / "meanings.txt"
+RENDERINGS = HERE / "renderings.jsonl"  # requests by their ids, in other languages than in their files
 LANGUAGES = 11  # in a line of it
 MAX_FORMS = 2  # of a word, such as with a capital letter, whose vectors are averaged
 MIN_LIKENESS, MAX_LIKE = 0.55, 12  # how near a word must be to take the place of another one, and how many may
@@ -55,6 +56,7 @@ LEAK = 0.05  # how much words still attract each other that are far
 HELD_OUT = 6  # one set of tools in so many is not trained on, where settings are chosen
 OFFERED = 500  # tools among which those of the questions that were held out have to be found
 FIRST = (1, 3, 12, 20)
+STEP = 0.335  # between two of 16 numbers, in standard deviations: the one that loses least
 
 
 class Pair(NamedTuple):
@@ -73,17 +75,13 @@ def load_pairs(seed: int, hold_out: bool, hard: int) -> tuple[list[Pair], list[T
 
     What is held out is in neither, unless a set that is trained on has a tool of the same name.
     """
-    composers = (
-        topics.compose,
-        omissions.compose,
-        selections.compose,
-        partial(spoken.compose, spoken.SUMS),
-        partial(spoken.compose, spoken.TIMES),
-    )
+    said = (partial(spoken.compose, kind) for kind in (spoken.SUMS, spoken.TIMES))
+    composers = (topics.compose, omissions.compose, selections.compose, *said)
     suites = [load_suite("field-train").questions]
     by_hand = (*HERE.glob("habits-*.jsonl"), *HERE.glob("requests-*.jsonl"))
     suites += [load_suite(str(path)).questions for path in sorted(by_hand)]
     suites += [parse_questions(("composed", row) for row in compose(seed)) for compose in composers]
+    rendered = dict(map(json.loads, RENDERINGS.read_text(encoding="utf-8").splitlines()))
     tools: list[ToolSpec] = []
     pairs: list[Pair] = []
     if hold_out:
@@ -102,9 +100,10 @@ def load_pairs(seed: int, hold_out: bool, hard: int) -> tuple[list[Pair], list[T
             needed = dict.fromkeys(each.name for each in question.expected)
             near = [name for name in index.score(text) if name not in needed][:hard]
             beside = [spec.name for spec in question.tools if spec.name not in needed]
-            pairs.append(
-                Pair(text, tuple(places[each] for each in needed), tuple(places[each] for each in (*near, *beside)))
-            )
+            pair = Pair(text, tuple(places[each] for each in needed), tuple(places[each] for each in (*near, *beside)))
+            pairs.append(pair)
+            if question.id in rendered:
+                pairs.append(pair._replace(text=rendered[question.id]))
     return pairs, tools
 
 
@@ -419,10 +418,8 @@ def train_pairs(
 
     def list_question_words(pair: Pair) -> list[int]:
         chance = rng.random()
-        if chance < settings["translated"]:
-            places = texts.find_places(translator.replace_words(pair.text, rng))
-        else:
-            places = texts.find_places(pair.text)
+        text = translator.replace_words(pair.text, rng) if chance < settings["translated"] else pair.text
+        places = texts.find_places(text)
         if chance > 1 - settings["replaced"]:
             places = translator.replace_near(places, like, rng)
         unique = list(dict.fromkeys(places))
@@ -456,13 +453,17 @@ def train_pairs(
 
 
 def write_vectors(path: Path, words: Sequence[str], vectors: np.ndarray, weights: np.ndarray) -> str:
-    """Write the vectors in 8 bits, and return the hash of the file."""
+    """Write the vectors in 4 bits a number, and return the hash of the file.
+
+    They are turned first, which changes no likeness, so that all dimensions have numbers of the same size.
+    """
     order = np.argsort(np.array(words))
-    vectors = vectors[order]
-    scales = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9) / 127
-    numbers = np.clip(np.round(vectors / scales), -127, 127).astype(np.int8)
-    head = json.dumps({"words": len(words), "dimensions": vectors.shape[1]})
+    size = vectors.shape[1]
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(size, size)))
+    numbers = np.clip(np.floor(vectors[order] @ turn * (size**0.5 / STEP)) + 8, 0, 15).astype(np.uint8)
+    packed = numbers[:, : size // 2] | numbers[:, size // 2 :] << 4
+    head = json.dumps({"words": len(words), "dimensions": size})
     text = "\n".join(words[place] for place in order)
-    data = b"".join([f"{head}\n{text}\n\n".encode(), weights[order].astype("<f2").tobytes(), numbers.tobytes()])
+    data = b"".join([f"{head}\n{text}\n\n".encode(), weights[order].astype("<f2").tobytes(), packed.tobytes()])
     path.write_bytes(data)
     return hashlib.sha256(data).hexdigest()

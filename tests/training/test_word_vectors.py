@@ -44,7 +44,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WordVectors,
     known = [word for meaning in MEANINGS for words in meaning for word in words]
     forms = word_vectors.choose_words(texts * 2, known, [], 100)
     apart = np.eye(len(forms), dtype=np.float32)  # no word is like another one to begin with
-    model = word_vectors.Embedding(word_vectors.reduce_dimensions(apart, len(forms) - 1))
+    model = word_vectors.Embedding(word_vectors.reduce_dimensions(apart, (len(forms) - 1) // 2 * 2))
     pairs = [
         word_vectors.Pair(text, (place,), tuple(each for each in range(3) if each != place))
         for place, text in enumerate(QUESTIONS)

@@ -7,8 +7,8 @@ are found (`wettervorhersage` is `wetter` and `vorhersage`); scripts without spa
 
 The file was made by `training/word_vectors.py`, from the vectors that a sentence encoder of 16 languages gives for
 single words, and the questions that the adapter of the embedded model was trained on. It holds a line of JSON with its
-sizes, the words, how much each counts, and the vectors in 8 bits. It is larger than the library, so it is in the
-distribution `toolspeak-trained`.
+sizes, the words, how much each counts, and the vectors in 4 bits a number. It is larger than the library, so it is in
+the distribution `toolspeak-trained`.
 
 numpy does the arithmetic. The extra `meaning` brings both; without one of them `load_word_vectors` returns None, and
 tools are ranked by their words alone.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 WORD_VECTORS = find_trained_file("word_vectors.bin")
-SHA256 = "5a0aa1ddc175464a3ee2e955ad0dc80f7af69efb7aa41ceccbae334a4b9e1dbe"
+SHA256 = "096832e3d0f2598ef5023864f1f799876b41744d5f431585d16e35a7829416e1"
 """The file with the vectors, and the hash that it must have."""
 
 MIN_PIECE_CHARS = 4
@@ -115,8 +115,7 @@ class WordVectors:
         count, dimensions = sizes["words"], sizes["dimensions"]
         self._vocabulary = {word: place for place, word in enumerate(data[first:end].decode().split("\n"))}
         self._weights = np.frombuffer(data, "<f2", count, end + 2).astype(np.float32)
-        numbers = np.frombuffer(data, np.int8, count * dimensions, end + 2 + 2 * count)
-        self._vectors = numbers.reshape(count, dimensions)
+        self._numbers = np.frombuffer(data, np.uint8, -1, end + 2 + 2 * count).reshape(count, dimensions // 2)
         self._places: dict[str, tuple[int, ...]] = {}
 
     def index(self, texts: Sequence[Sequence[tuple[str, int]]]) -> "MeaningIndex":
@@ -139,8 +138,9 @@ class WordVectors:
         """Return the vectors of words, of length one, and how much each word counts."""
         import numpy as np
 
-        rows = self._vectors[places].astype(np.float32)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), self._weights[places]
+        numbers = self._numbers[places]
+        rows = np.concatenate((numbers & 15, numbers >> 4), axis=1).astype(np.float32) - 7.5
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True), self._weights[places]
 
 
 class MeaningIndex:
