@@ -131,7 +131,7 @@ find_adapter("built-in", Path({QWEN_CODER.filename!r}))
 def test_every_trained_file_belongs_to_the_distribution_that_the_extra_local_needs() -> None:
     folder = QWEN_CODER_CALLS.path.parent
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert "toolspeak-trained>=3.1,<4" in project["optional-dependencies"]["local"]
+    assert "toolspeak-trained>=4.0,<5" in project["optional-dependencies"]["local"]
     assert find_trained_file("other") == folder / "other"
     files = {path.name for path in folder.iterdir() if path.suffix != ".py" and path.is_file()}
     page = (Path(__file__).parents[2] / "packages" / "toolspeak-trained" / "README.md").read_text()
