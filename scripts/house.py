@@ -6,8 +6,8 @@ The limits are today's figures, or goals that were reached: a change may lower t
 The last reasons: the check of where values come from; answers that the gateway keeps; the table of all runs, its index
 and the chat of the page; `toolspeak doctor`; tools by meaning; arguments that the gateway checks, and tools that its
 clients run; fields of foreign results; HTTP connections of our own; names of short ids; errors that
-say what to do; figures that a model can be taught to read; an adapter for what follows results. In training/, 18 worlds
-for conversations, and registers made from a line each.
+say what to do; figures that a model can be taught to read; an adapter for what follows results; the log by meaning. In
+training/, 18 worlds for conversations, and registers made from a line each.
 """
 
 import ast
@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
     "Python files in the package": 363,
-    "lines of Python in the package": 93_140,
+    "lines of Python in the package": 93_170,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,

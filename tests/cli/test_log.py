@@ -379,6 +379,22 @@ def test_a_search_shows_the_word_in_a_terminal(folder: Path, server: Server):
         assert line.endswith("…")
 
 
+def test_a_search_without_a_hit_lists_in_a_terminal_what_comes_near_in_meaning(folder: Path, server: Server):
+    server.plays(plays([says("Done.")]))
+    for prompt in ("How do I cook lentil soup?", "Book a table for four", "Play some jazz"):
+        ask(folder, server, prompt)
+    with terminal(folder, "log", "search", "Rezept", columns=100) as screen:
+        assert screen.wait_for_exit() == 0
+        note, _, *lines = screen.text.splitlines()
+        assert note == "no conversation has this word; these come near in meaning:"
+        assert [line.partition("  1  ")[2] for line in lines] == ["How do I cook lentil soup?"]
+    with terminal(folder, "log", "search", "quantum", "physics", columns=100) as screen:
+        assert screen.wait_for_exit() == 0
+        assert screen.text.splitlines() == ["no conversation has all of these words"]
+    assert toolspeak(folder, "log", "search", "Rezept").stdout == ""
+    assert json.loads(toolspeak(folder, "log", "search", "Rezept", "--json").stdout) == []
+
+
 @pytest.mark.parametrize(
     "command",
     ["log", "log --json", "log search x", "log show", "log show abc", "log delete abc", "run Why? -c", "chat -c"],

@@ -68,7 +68,8 @@ def log_search_command(
 ) -> None:
     """List the conversations in which all words occur.
 
-    Searches prompts and answers. A word also matches inside a longer one, and case doesn't matter.
+    Searches prompts and answers. A word also matches inside a longer one, and case doesn't matter. In a terminal, if
+    nothing is found, it lists the conversations with a prompt that comes near in meaning (with the extra meaning).
     """
     from toolspeak.cli.log import print_conversations
 

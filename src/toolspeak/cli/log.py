@@ -25,14 +25,30 @@ from toolspeak.values.messages import Thinking
 SHORT_ID_CHARS, TIME_CHARS, EXCERPT_CHARS = 8, 16, 120
 MIN_TITLE_CELLS, MAX_TITLE_LINES = 20, 3
 
+MAX_COMPARED_PROMPTS = 5_000
+"""The newest prompts that are compared with words that no conversation has."""
+
+NEAR_SHARE = 0.5
+"""How near a prompt must be, compared with the nearest one, to be listed."""
+
 
 def print_conversations(count: int | None, words: Sequence[str], *, as_json: bool) -> None:
-    """Print the newest conversations in which all words occur."""
+    """Print the newest conversations in which all words occur.
+
+    In a terminal, if there are none, print those with a prompt that comes near in meaning.
+    """
+    near: dict[str, str] = {}
     with ConversationStore(find_log()) as store:
         entries = store.list_newest(count, words)
+        if words and not entries and not as_json and sys.stdout.isatty():
+            near = _find_near(store, " ".join(words), count)
+            entries = [store.find(each) for each in near]
+            what = "all of these words" if len(words) > 1 else "this word"
+            sys.stdout.write(f"no conversation has {what}{'; these come near in meaning:' if near else ''}\n")
         table = _make_table(entries, "found" if words else "first words") if sys.stdout.isatty() else None
         width = table.title_cells if table else EXCERPT_CHARS
-        titles = [store.find_excerpt(each.id, words[0], width) if words else each.title for each in entries]
+        excerpts = {each.id: store.find_excerpt(each.id, words[0], width) for each in entries} if words else {}
+    titles = [near.get(each.id) or excerpts.get(each.id, each.title) for each in entries]
     if as_json:
         write_output(json.dumps([_encode_entry(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n")
     elif table:
@@ -41,6 +57,23 @@ def print_conversations(count: int | None, words: Sequence[str], *, as_json: boo
         for entry, title in zip(entries, titles, strict=True):
             cells = (entry.id, format_time(entry.updated), entry.model, str(entry.turns), title)
             sys.stdout.write("\t".join(map(escape_line, cells)) + "\n")
+
+
+def _find_near(store: ConversationStore, query: str, count: int | None) -> dict[str, str]:
+    """Return conversations with a prompt near to a query, by their ids with that prompt, the nearest first."""
+    from toolspeak.dialects.tool_index import MIN_LIKENESS  # imported with the first search that finds nothing
+    from toolspeak.dialects.word_vectors import load_word_vectors
+
+    vectors, runs = load_word_vectors(), store.list_latest_runs(MAX_COMPARED_PROMPTS)
+    if vectors is None or not runs:
+        return {}
+    [likeness] = vectors.index([[(run.title, 1)] for run in runs]).measure([query])
+    ranked = sorted(zip(likeness.tolist(), runs, strict=True), key=lambda each: -each[0])
+    near = [run for share, run in ranked if share >= max(MIN_LIKENESS, NEAR_SHARE * ranked[0][0])]
+    found: dict[str, str] = {}
+    for run in near:
+        found.setdefault(run.conversation, run.title)
+    return dict(list(found.items())[:count])
 
 
 def _make_table(entries: Sequence[ConversationEntry], what: str) -> "RowList":
