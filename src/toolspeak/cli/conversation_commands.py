@@ -69,7 +69,8 @@ def log_search_command(
     """List the conversations in which all words occur.
 
     Searches prompts and answers. A word also matches inside a longer one, and case doesn't matter. In a terminal, if
-    nothing is found, it lists the conversations with a prompt that comes near in meaning (with the extra meaning).
+    nothing is found, it lists the conversations with a prompt whose first line comes near in meaning (with the extra
+    meaning).
     """
     from toolspeak.cli.log import print_conversations
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -64,7 +65,9 @@ def _find_near(store: ConversationStore, query: str, count: int | None) -> dict[
     from toolspeak.dialects.tool_index import MIN_LIKENESS  # imported with the first search that finds nothing
     from toolspeak.dialects.word_vectors import load_word_vectors
 
-    vectors, runs = load_word_vectors(), store.list_latest_runs(MAX_COMPARED_PROMPTS)
+    vectors, runs = None, store.list_latest_runs(MAX_COMPARED_PROMPTS)
+    with suppress(UsageError):  # the vectors are those of another release
+        vectors = load_word_vectors()
     if vectors is None or not runs:
         return {}
     [likeness] = vectors.index([[(run.title, 1)] for run in runs]).measure([query])

@@ -528,7 +528,7 @@ class ConversationStore(RunStore):
             LoggedRun(
                 run_id=run_id,
                 conversation=conversation,
-                title=" ".join(start.partition("\n")[0].split()),
+                title=" ".join(start.lstrip().partition("\n")[0].split()),
                 model=model,
                 status=status,
                 stop_reason=stop_reason or "",

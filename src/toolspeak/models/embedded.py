@@ -291,18 +291,19 @@ def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
 def choose_adapter_fields(adapter: Adapter | None, shown: Shown, slots: int = 1) -> dict[str, Any]:
     """Return the fields of a request that say which file of an adapter is used, in which place of the server.
 
-    A place forgets what it has read when its adapter changes, so each file has its own. With `slots` > 1, places are
-    for any conversation, and none is named.
+    A place forgets what it has read when its adapter changes, so each of two files has its own. With `slots` > 1,
+    places are for any conversation, and none is named.
 
-    A server with one file keeps the states of earlier conversations, and does not distinguish those that were computed
-    with the adapter. So a conversation without tools whose system prompt another one may share is read anew when it
-    begins. Later, its own beginning is the longest match among the states.
+    A server with one file keeps the states of earlier conversations. If a place were named, it would take one up while
+    it still answers somebody else. Nor does it distinguish states that were computed with the adapter: a conversation
+    without tools whose system prompt another one may share is read anew when it begins. Later, its own beginning is the
+    longest match among the states.
     """
     if adapter is None:
         return {}
     number = int(shown.has_tools and shown.follows_results and adapter.after_results is not None)
     fields: dict[str, Any] = {"lora": [{"id": number, "scale": float(shown.has_tools)}]}
-    if slots == 1:
+    if slots == 1 and adapter.after_results is not None:
         fields["id_slot"] = number
     roles = {message.role for message in shown.messages}
     begins_like_others = not shown.has_tools and "system" in roles and "assistant" not in roles

@@ -279,8 +279,8 @@ def holds_foreign(message: Message) -> bool:
 def ends_with_results(messages: Sequence[Message]) -> bool:
     """Whether the last messages are results of calls, and not errors alone.
 
-    A note of the loop that stands with the results changes nothing. One that follows a message of the model is taken
-    for something said by the user.
+    A note of the loop that stands with the results changes nothing, nor does what the user says there, in Anthropic's
+    API. A note that follows a message of the model is taken for something said by the user.
     """
     last = takewhile(lambda message: message.role == "tool", reversed(messages))
     return any(isinstance(part, Result) and not part.is_error for each in last for part in each.parts)
