@@ -44,6 +44,7 @@ from toolspeak.loop import (
     reduce,
     resolve_references,
 )
+from toolspeak.models.adapters import choose_file
 from toolspeak.tools.schema_function import SchemaChecker
 from toolspeak.values.errors import InvalidArguments
 from toolspeak.values.events import RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted
@@ -169,8 +170,8 @@ def judge(script: Script, steps: Steps) -> list[bool]:
 class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
-    `prompt` is to be answered next; None when the conversation has ended. `follows_results` says whether the
-    prompt follows results.
+    `prompt` is to be answered next; None when the conversation has ended. `adapter_file` is the file of an adapter with
+    two that answers it.
     `steps` has the calls that were run, by turn of the user and message of the model. `shown_in` is another form of the
     dialect, to render it in.
     """
@@ -180,7 +181,7 @@ class Conversation:
         self.dialect = dialect_name
         self._shown_in = shown_in or dialect(dialect_name)
         self.prompt: str | None = None
-        self.follows_results = False
+        self.adapter_file = 0
         self.steps: list[list[list[str]]] = []
         self.answers: list[list[str]] = []
         self.ends: list[StopReason] = []
@@ -235,7 +236,7 @@ class Conversation:
                     shown = self._shown_in.render(
                         self.tools, self._state.shown_history, choice=ask.choice, parallel=ask.parallel
                     )
-                    self.prompt, self.follows_results = render_qwen(shown), shown.follows_results
+                    self.prompt, self.adapter_file = render_qwen(shown), choose_file(shown)
                     return
                 case [RunTools() as run]:
                     for call in run.calls:
@@ -276,12 +277,11 @@ def play_all(
 ) -> Iterator[Conversation]:
     """Play conversations to their end; yield each when it has ended.
 
-    `use` is called before prompts are answered: with 1 if they follow results, with 0 for the others.
+    `use` is called before prompts are answered, with the number of the file of the adapter that answers them.
     """
     going_on = [each for each in conversations if each.prompt is not None]
     while going_on:
-        first = [each for each in going_on if not each.follows_results]
-        for number, asked in enumerate((first, [each for each in going_on if each.follows_results])):
+        for number, asked in enumerate([[each for each in going_on if each.adapter_file == file] for file in (0, 1)]):
             use(number)
             for each, answered in zip(asked, answer([each.prompt or "" for each in asked]), strict=True):
                 if answered is None:

@@ -74,7 +74,7 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
                 adapter.remove()
         with use_adapters(model, paths, chosen) as use:
             for number in (0, 1):
-                following = [row for row in asked if row["follows_results"] is bool(number)]
+                following = [row for row in asked if row["adapter_file"] == number]
                 use(number)
                 answer_all(model, tokenizer, following, answers_path, **options)
             for half in chosen["played"]:

@@ -40,7 +40,7 @@ def test_prompts(tmp_path: Path, name: str):
         "own/single/python/é", "own/none/python/b", "own/single/json/é", "own/none/json/b",
     ]  # fmt: skip
     prompt = {"id": TRIAL.id, "prompt": render_qwen(TRIAL.render()), "shown": TRIAL.prompt_hash()}
-    assert written[0] == prompt | {"follows_results": False}
+    assert written[0] == prompt | {"adapter_file": 0}
 
 
 def test_a_folder_is_not_made_unasked(tmp_path: Path):

@@ -20,6 +20,7 @@ from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, warm
 from toolspeak.models.adapters import (
     BUILT_IN,
+    MANY_TOOLS,
     QWEN_CODER_CALLS,
     Adapter,
     check_adapter,
@@ -255,6 +256,15 @@ def test_after_results_the_adapter_for_results_is_used(server: Server, own: Path
     shared = ask(server, QWEN_CODER_CALLS, after, slots=2)
     assert shared["lora"] == [{"id": 1, "scale": 1.0}]
     assert "id_slot" not in shared
+
+
+@pytest.mark.parametrize("dialect", [PYTHON, NATIVE], ids=lambda each: each.name)
+def test_with_many_tools_the_second_file_answers_everything(server: Server, own: Path, dialect: Dialect) -> None:
+    tools = [replace(WEATHER, name=f"tool_{number}") for number in range(MANY_TOOLS)]
+    many, fewer = (Request(shown=dialect.render(shown, TALK)) for shown in (tools, tools[1:]))
+    assert ask(server, QWEN_CODER_CALLS, many)["lora"] == [{"id": 1, "scale": 1.0}]
+    assert ask(server, QWEN_CODER_CALLS, fewer)["lora"] == [{"id": 0, "scale": 1.0}]
+    assert ask(server, Adapter(path=own), many)["lora"] == [{"id": 0, "scale": 1.0}]
 
 
 def test_without_an_adapter_nothing_is_said_of_it(server: Server) -> None:

@@ -43,6 +43,7 @@ class Shown:
         has_tools: Whether the model is shown tools, in the conversation or in the API's own parameter. If a
             dialect leaves it out, it counts as showing none, for example for the adapter of an embedded model.
         follows_results: Whether the conversation ends with results of calls, and not with errors alone.
+        tool_count: How many tools the model is shown from the beginning.
     """
 
     messages: tuple[Message, ...]
@@ -52,6 +53,7 @@ class Shown:
     constraint: Constraint | None = None
     has_tools: bool = False
     follows_results: bool = False
+    tool_count: int = 0
 
 
 class Parser(Protocol):

@@ -43,6 +43,7 @@ class NativeDialect:
             parallel=parallel,
             has_tools=bool(specs),
             follows_results=ends_with_results(history),
+            tool_count=len(specs),
         )
 
     def parser(

@@ -90,8 +90,13 @@ class TextDialect:
             messages[-1] = _append_note(messages[-1], note)
         is_forced = bool(_list_forced(specs, choice))
         constraint = self.constrain(specs, choice, parallel=parallel) if is_forced else None
-        follows = ends_with_results(history)
-        return Shown(messages=tuple(messages), constraint=constraint, has_tools=True, follows_results=follows)
+        return Shown(
+            messages=tuple(messages),
+            constraint=constraint,
+            has_tools=True,
+            follows_results=ends_with_results(history),
+            tool_count=len(specs),
+        )
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and explains how to call them."""

@@ -1,7 +1,7 @@
 """Prompts, answers and results as JSON Lines; gzipped where the name of the file ends in `.gz`.
 
-A line of prompts has `id`, `prompt`, `shown`, which is the hash of the prompt, and `follows_results`, by which the
-embedded model chooses its adapter. A line of answers has `id` and `text`, and if known `prompt_tokens`,
+A line of prompts has `id`, `prompt`, `shown`, which is the hash of the prompt, and `adapter_file`, the file of the
+embedded model's adapter that a run would use. A line of answers has `id` and `text`, and if known `prompt_tokens`,
 `answer_tokens`, `finish` and the other fields of the prompt. A line of results is a line of answers with the verdict,
 so that results can be scored again as answers. A question with follow-ups has a line for each answer; the verdict of
 each is about all answers up to it.
@@ -20,6 +20,7 @@ from typing import Any, Self, TextIO, cast, get_args
 
 from toolspeak.dialects import Shown
 from toolspeak.lab.trials import RecordedAnswer, RecordedCall, Trial, TrialResult, encode_calls
+from toolspeak.models.adapters import choose_file
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import FinishReason
 from toolspeak.wire.chat_request import ChatRequest
@@ -125,7 +126,7 @@ def make_prompt(trial: Trial, template: Callable[[Shown], str]) -> dict[str, Any
     """Return the line of prompts for a trial."""
     shown = trial.render()
     prompt = {"id": trial.id, "prompt": template(shown), "shown": trial.prompt_hash()}
-    return prompt | {"follows_results": shown.follows_results}
+    return prompt | {"adapter_file": choose_file(shown)}
 
 
 def read_answers(path: Path, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> list[RecordedAnswer]:

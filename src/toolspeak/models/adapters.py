@@ -2,9 +2,9 @@
 
 The built-in adapter was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to call,
 when not to, and with which values. It is used only for requests that show tools, so that the model talks as before
-where there are none. What follows results of calls is answered with another one, which teaches what results say and
-what to call next: one adapter for both forgets some of the first task while it learns the second. llama.cpp forgets
-what it has read when the adapter changes, so each has a place of the server for itself.
+where there are none. What follows results of calls, and everything with many tools, is answered with another one, which
+teaches what results say and what to call next: one adapter for both forgets some of the first task while it learns the
+second. llama.cpp forgets what it has read when the adapter changes, so each has a place of the server for itself.
 
 Files that training made are in a distribution of their own, `toolspeak-trained` (`packages/toolspeak-trained`), which
 the extra `local` needs: the adapter has twenty times the size of everything else, and most users never load it. The
@@ -15,6 +15,7 @@ beside the adapter, raise the version of the distribution, and find it with `fin
 import hashlib
 from pathlib import Path
 
+from toolspeak.dialects.dialect import Shown
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
@@ -32,7 +33,8 @@ class Adapter:
     Attributes:
         path: The GGUF file.
         sha256: The hash that the file must have; None for a file of the user.
-        after_results: The adapter that is used in its place for what follows results; None for itself.
+        after_results: The adapter that is used in its place where `choose_file` says so, above all after results; None
+            for itself.
         reads_figures: Whether it teaches to read what is worked out from results (`toolspeak.dialects.figures`). Models
             that were not taught that compare worse with it.
     """
@@ -63,6 +65,19 @@ QWEN_CODER_CALLS = Adapter(
     reads_figures=True,
 )
 """The adapter for `QWEN_CODER`."""
+
+
+MANY_TOOLS = 14
+"""Tools that a model is shown from which on the second file of its adapter answers everything."""
+
+
+def choose_file(shown: Shown) -> int:
+    """Return which file of an adapter with two answers: 1 for what follows results and among many tools, else 0.
+
+    The first knows single questions better, the second how to go on. Whoever gives a model many tools gives it work of
+    many steps, and with many tools the second is better from the first call on (`training/results.md`).
+    """
+    return int(shown.has_tools and (shown.follows_results or shown.tool_count >= MANY_TOOLS))
 
 
 def find_adapter(setting: str | None, weights: Path) -> Adapter | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from toolspeak.dialects import Shown
-from toolspeak.models.adapters import Adapter
+from toolspeak.models.adapters import Adapter, choose_file
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, ServerOptions, get_shared_server
@@ -301,7 +301,7 @@ def choose_adapter_fields(adapter: Adapter | None, shown: Shown, slots: int = 1)
     """
     if adapter is None:
         return {}
-    number = int(shown.has_tools and shown.follows_results and adapter.after_results is not None)
+    number = 0 if adapter.after_results is None else choose_file(shown)
     fields: dict[str, Any] = {"lora": [{"id": number, "scale": float(shown.has_tools)}]}
     if slots == 1 and adapter.after_results is not None:
         fields["id_slot"] = number
