@@ -170,10 +170,9 @@ def judge(script: Script, steps: Steps) -> list[bool]:
 class Conversation:
     """A conversation in one dialect, led by toolspeak's loop.
 
-    `prompt` is to be answered next; None when the conversation has ended. `adapter_file` is the file of an adapter with
-    two that answers it.
-    `steps` has the calls that were run, by turn of the user and message of the model. `shown_in` is another form of the
-    dialect, to render it in.
+    `prompt` is to be answered next; None when the conversation has ended. `adapter_file` is the number of the file that
+    answers it, of an adapter that has two. `steps` has the calls that were run, by turn of the user and message of the
+    model. `shown_in` is another form of the dialect, to render it in.
     """
 
     def __init__(self, script: Any, dialect_name: str, shown_in: Dialect | None = None) -> None:
@@ -281,8 +280,9 @@ def play_all(
     """
     going_on = [each for each in conversations if each.prompt is not None]
     while going_on:
-        for number, asked in enumerate([[each for each in going_on if each.adapter_file == file] for file in (0, 1)]):
-            use(number)
+        by_file = [[each for each in going_on if each.adapter_file == file] for file in (0, 1)]
+        for file, asked in enumerate(by_file):
+            use(file)
             for each, answered in zip(asked, answer([each.prompt or "" for each in asked]), strict=True):
                 if answered is None:
                     each.end("limit")

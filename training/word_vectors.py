@@ -56,7 +56,7 @@ LEAK = 0.05  # how much words still attract each other that are far
 HELD_OUT = 6  # one set of tools in so many is not trained on, where settings are chosen
 OFFERED = 500  # tools among which those of the questions that were held out have to be found
 FIRST = (1, 3, 12, 20)
-STEP = 0.335  # between two of 16 numbers, in standard deviations: the one that loses least
+STEP = 0.335  # from one of 16 numbers to the next, in standard deviations; others lose more
 
 
 class Pair(NamedTuple):

@@ -68,14 +68,14 @@ QWEN_CODER_CALLS = Adapter(
 
 
 MANY_TOOLS = 14
-"""Tools that a model is shown from which on the second file of its adapter answers everything."""
+"""From so many tools on, the second file of an adapter answers everything."""
 
 
 def choose_file(shown: Shown) -> int:
-    """Return which file of an adapter with two answers: 1 for what follows results and among many tools, else 0.
+    """Return the number of the file that answers, of an adapter that has two.
 
-    The first knows single questions better, the second how to go on. Whoever gives a model many tools gives it work of
-    many steps, and with many tools the second is better from the first call on (`training/results.md`).
+    That is 1 after results and with many tools, and 0 otherwise. The first file is better at single questions with few
+    tools, the second at work of many steps (`training/results.md`).
     """
     return int(shown.has_tools and (shown.follows_results or shown.tool_count >= MANY_TOOLS))
 
