@@ -3,16 +3,18 @@
 The questions are a fixed sample of the suite `field`, with their own tools and, as distractors, tools of other sets. A
 prompt is what a run would send: with a budget, tools are cut and picked, and `help` and `find_tools` are among them.
 The model answers elsewhere (`training/answer.py`), in rounds: an answer that calls `help` or `find_tools` has a
-follow-up, which shows what they return. All answers to a question are judged together.
+follow-up, which shows what they return; so has an answer that calls some of many tools, of which the model is shown
+only these then, as the embedded model looks closer (`Shown.closer`). What it answers to that counts in place of the
+answer before. All other answers to a question are judged together.
 
     python bench/many_tools_accuracy.py --prompts first.jsonl.gz
     python bench/many_tools_accuracy.py --follow-ups second.jsonl.gz answers1.jsonl.gz
     python bench/many_tools_accuracy.py --score answers1.jsonl.gz answers2.jsonl.gz
 
-Given the answers of two rounds, `--follow-ups` writes the prompts of the third. An answer that searches is wrong if
-there is no answer to its follow-up. 500 tools without a budget are not asked: they take about 27,000 tokens in
+Given the answers of two rounds, `--follow-ups` writes the prompts of the third. An answer with a follow-up is wrong if
+there is no answer to that. 500 tools without a budget are not asked: they take about 27,000 tokens in
 typescript, 32,000 in python and 58,000 in native; the embedded model has 8,192 by default, and 32,768 at most. With
-`--asked-in FILE`, only the questions that the file answers are taken, each in the dialects that it has there.
+`--first`, the answers to the first prompts are judged, as if no model looked closer.
 
 A distractor may serve a question as well as the tool that is expected (`many_tools_twins.txt`), so that figures for 50
 and 500 tools are a lower bound. The second table leaves out the questions that have such a distractor among 500.
@@ -54,59 +56,71 @@ class Conversation:
     """A question in one dialect, with or without a budget for its tools, and what was answered so far.
 
     Attributes:
-        is_searching: Whether the last answer called `help` or `find_tools`, so that the model is asked again.
-        is_stale: Whether an answer that did so was to another prompt than today's.
+        is_asked_again: Whether the last answer has a follow-up.
+        is_stale: Whether an answer that has one was to another prompt than today's.
     """
 
-    def __init__(self, suite: Suite, question: Question, dialect: str, budget: int | None) -> None:
+    def __init__(
+        self, suite: Suite, question: Question, dialect: str, budget: int | None, *, looks_closer: bool = True
+    ) -> None:
         self.group = suite.name if budget is None else f"{suite.name}-budget"
         self.question = question
         self.dialect = dialect
-        self.is_searching = self.is_stale = False
+        self.is_asked_again = self.is_stale = False
         self.answers: list[RecordedAnswer] = []
         self._judge = suite.judge
+        self._looks_closer = looks_closer
         self._search_tools = (make_help_tool(question.tools), make_find_tool(question.tools)) if budget else ()
         self._calls: list[ToolCall] = []
         self._state = self._begin(budget)
-
-    @property
-    def asked(self) -> str:
-        """The question and its dialect, whatever the number of tools."""
-        return f"{self.question.category}/{self.dialect}/{self.question.id}"
+        self._shown = self._render()
 
     @property
     def id(self) -> str:
         """The id of the next prompt, which names the round if it is not the first."""
-        first = f"{self.group}/{self.asked}"
+        first = f"{self.group}/{self.question.category}/{self.dialect}/{self.question.id}"
         return f"{first}#{len(self.answers) + 1}" if self.answers else first
 
     @property
     def prompt(self) -> str:
         """What the model is shown next."""
-        [ask] = [action for action in decide(self._state) if isinstance(action, AskModel)]
-        return render_qwen(render_request(self._state, DIALECTS[self.dialect], ask))
+        return render_qwen(self._shown)
 
     def add(self, answer: RecordedAnswer) -> None:
-        """Add the answer to the last prompt, and the results of its calls."""
+        """Add the answer to the last prompt, and the results of its calls, unless the model looks closer at these."""
+        self.answers.append(answer)
+        is_asked_this = answer.prompt_hash == hash_prompt(self.prompt)
+        closer = self._shown.closer(answer.text) if self._looks_closer and self._shown.closer else None
+        if closer is None:
+            self._read(answer)
+        else:
+            self._shown, self.is_asked_again = closer, True
+        self.is_stale |= self.is_asked_again and not is_asked_this
+
+    def _read(self, answer: RecordedAnswer) -> None:
         state = reduce(self._state, TurnStarted(turn=self._state.turn.number + 1))
         for event in read_answer(self._state, self.dialect, answer):
             if not isinstance(event, Delta):
                 state = reduce(state, event)
         names = [tool.name for tool in self._search_tools]
         calls = [each.call for each in state.turn.calls.values() if each.call is not None]
-        self.is_searching = any(call.name in names for call in calls)
-        self.is_stale |= self.is_searching and answer.prompt_hash != hash_prompt(self.prompt)
+        self.is_asked_again = any(call.name in names for call in calls)
         for each in tuple(state.turn.calls.values()):
             if each.result is None and each.call is not None:
                 state = reduce(state, ToolFinished(result=self._find_result(each.call)))
         self._calls += [call for call in calls if call.name not in names]
         self._state = state
-        self.answers.append(answer)
+        if self.is_asked_again:
+            self._shown = self._render()
+
+    def _render(self) -> Shown:
+        [ask] = [action for action in decide(self._state) if isinstance(action, AskModel)]
+        return render_request(self._state, DIALECTS[self.dialect], ask)
 
     def judge(self) -> Verdict:
         """Judge the calls of all answers together."""
-        if self.is_searching:
-            return Verdict(right=False, why="the last answer searches for tools")
+        if self.is_asked_again:
+            return Verdict(right=False, why="the last answer has a follow-up, which was not answered")
         return self._judge(self.question, self._calls)
 
     def count_tool_tokens(self) -> int:
@@ -144,14 +158,14 @@ class Conversation:
         return ToolResult(call_id=call.id, error=f"{QUERY} is a text", ran=False)
 
 
-def begin_all(limit: int, budget: int, dialects: Sequence[str]) -> Iterator[Conversation]:
+def begin_all(limit: int, budget: int, dialects: Sequence[str], *, looks_closer: bool) -> Iterator[Conversation]:
     """Yield each question with each number of tools in each dialect, without a budget and with one."""
     for size, suite in load_questions(limit, CATEGORIES).items():
         budgets = {5: (None,), 50: (None, budget), 500: (budget,)}[size]
         for each in budgets:
             for dialect in dialects:
                 for question in suite.questions:
-                    yield Conversation(suite, question, dialect, each)
+                    yield Conversation(suite, question, dialect, each, looks_closer=looks_closer)
 
 
 def read_all(paths: Iterable[Path]) -> dict[str, RecordedAnswer]:
@@ -162,7 +176,7 @@ def read_all(paths: Iterable[Path]) -> dict[str, RecordedAnswer]:
 def replay(conversations: Iterable[Conversation], answers: Mapping[str, RecordedAnswer]) -> Iterator[Conversation]:
     """Yield the conversations that have answers, each with all of them."""
     for conversation in conversations:
-        while (answer := answers.get(conversation.id)) and (conversation.is_searching or not conversation.answers):
+        while (answer := answers.get(conversation.id)) and (conversation.is_asked_again or not conversation.answers):
             conversation.add(answer)
         if conversation.answers:
             yield conversation
@@ -215,21 +229,21 @@ def print_scores(conversations: Iterable[Conversation]) -> None:
     print("\nWithout questions that another tool serves as well:\n")
     print_table({key: [each for each in found if each.question.id not in ambiguous] for key, found in groups.items()})
     if stale := sum(each.is_stale for found in groups.values() for each in found):
-        print(f"\nquestions with searches after other prompts than today's: {stale}")
+        print(f"\nquestions with follow-ups to other prompts than today's: {stale}")
 
 
 def print_table(groups: Mapping[tuple[str, str], Sequence[Conversation]]) -> None:
-    print(f"| tools | dialect | n | {' | '.join(CATEGORIES)} | mean | tokens of tools | searched | unfinished |")
+    print(f"| tools | dialect | n | {' | '.join(CATEGORIES)} | mean | tokens of tools | asked again | unfinished |")
     print(f"|---|---|---|{'---|' * (len(CATEGORIES) + 4)}")
     for (group, dialect), found in groups.items():
         shares = [score(each for each in found if each.question.category == category) for category in CATEGORIES]
         tokens = mean(each.count_tool_tokens() for each in found)
-        searched = 100 * mean(len(each.answers) > 1 or each.is_searching for each in found)
-        unfinished = 100 * mean(each.is_searching for each in found)
+        asked_again = 100 * mean(len(each.answers) > 1 or each.is_asked_again for each in found)
+        unfinished = 100 * mean(each.is_asked_again for each in found)
         cells = " | ".join(f"{share:.1f}" for share in shares)
         print(
             f"| {group} | {dialect} | {len(found)} | {cells} | {mean(shares):.1f} | {tokens:,.0f} | "
-            f"{searched:.1f} | {unfinished:.1f} |"
+            f"{asked_again:.1f} | {unfinished:.1f} |"
         )
 
 
@@ -248,22 +262,20 @@ def main() -> None:
     action.add_argument("--prompts", type=Path, metavar="FILE", help="write the prompts of the first round")
     action.add_argument("--follow-ups", type=Path, metavar="FILE", help="write the prompts of the next round")
     action.add_argument("--score", action="store_true", help="judge the answers")
-    parser.add_argument("--asked-in", type=Path, metavar="FILE", help="take only the questions that FILE answers")
+    parser.add_argument("--first", action="store_true", help="with --score: as if no model looked closer")
     parser.add_argument("answers", type=Path, nargs="*", help="the answers of all rounds so far")
     options = parser.parse_args()
-    conversations = begin_all(options.limit, options.budget, options.dialects.split(","))
-    if options.asked_in:
-        asked = {answer.id.partition("/")[2] for answer in read_answers(options.asked_in)}
-        conversations = (each for each in conversations if each.asked in asked)
+    dialects = options.dialects.split(",")
+    conversations = begin_all(options.limit, options.budget, dialects, looks_closer=not options.first)
     if options.prompts:
         write_prompts(options.prompts, conversations)
         return
     answered = replay(conversations, read_all(options.answers))
     if options.follow_ups:
-        searching = [each for each in answered if each.is_searching]
-        if stale := [each for each in searching if each.is_stale]:
+        asked_again = [each for each in answered if each.is_asked_again]
+        if stale := [each for each in asked_again if each.is_stale]:
             raise SystemExit(f"{stale[0].id}: the answer is to another prompt")
-        write_prompts(options.follow_ups, searching)
+        write_prompts(options.follow_ups, asked_again)
     else:
         print_scores(answered)
 

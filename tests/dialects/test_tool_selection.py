@@ -3,6 +3,7 @@
 import pytest
 
 from toolspeak.dialects import DIALECTS
+from toolspeak.dialects.dialect import Shown
 from toolspeak.dialects.slim_tools import OUTLINE_CHARS, make_help_tool
 from toolspeak.dialects.tool_index import ToolIndex
 from toolspeak.dialects.tool_selection import (
@@ -13,7 +14,8 @@ from toolspeak.dialects.tool_selection import (
     select_tools,
 )
 from toolspeak.dialects.word_vectors import load_word_vectors
-from toolspeak.values.messages import user
+from toolspeak.values.events import AUTO
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, user
 from toolspeak.values.spec import ToolSpec
 
 PLACE = {"type": "string", "description": "The place that is meant."}
@@ -69,3 +71,69 @@ def test_a_large_budget_is_not_filled_with_tools_that_only_come_near():
 
 def test_a_message_that_finds_nothing_begins_with_the_first_tools():
     assert [spec.name for spec in select("", 700).listed][:2] == ["tell_0", "tell_1"]
+
+
+# Looking closer at the tools that are called
+
+ASKED = user("How is the weather?")
+
+
+def show(*history: Message, budget: int = 1000, dialect: str = "python") -> Shown:
+    view = select("How is the weather?", budget, dialect).view(history)
+    return view.render(view.history, AUTO, parallel=True)
+
+
+def write(*names: str, dialect: str = "python") -> str:
+    calls = [ToolCall(id=f"call_{name}", name=name, arguments={"place": "Oslo"}) for name in names]
+    message = Message(role="assistant", parts=tuple(Call(call=call) for call in calls))
+    return DIALECTS[dialect].render(TOOLS, [ASKED, message]).messages[-1].text
+
+
+def run(name: str, arguments: dict[str, str]) -> list[Message]:
+    """Return the messages of a call and its result."""
+    call = Call(call=ToolCall(id=f"call_{name}", name=name, arguments=arguments))
+    result = Result(call_id=f"call_{name}", content=(Text(text="4 °C"),))
+    return [Message(role="assistant", parts=(call,)), Message(role="tool", parts=(result,))]
+
+
+@pytest.mark.parametrize("dialect", ["python", "typescript", "json"])
+def test_the_tools_of_an_answer_are_shown_whole_and_alone(dialect: str):
+    closer = show(ASKED, dialect=dialect).closer
+
+    assert closer is not None
+    assert closer(write("tell_299", "tell_7", dialect=dialect)) == DIALECTS[dialect].render(
+        [TOOLS[299], TOOLS[7]], [ASKED]
+    )
+
+
+@pytest.mark.parametrize("answer", ["It is cold.", "", write("find_tools"), write("tell_7", "help")])
+def test_an_answer_stands_that_calls_no_tool_or_searches(answer: str):
+    closer = show(ASKED).closer
+
+    assert closer is not None
+    assert closer(answer) is None
+
+
+def test_tools_that_were_called_before_are_shown_too():
+    history = [ASKED, *run("tell_3", {"place": "Oslo"}), assistant("4 °C."), user("And in Rome?")]
+    closer = show(*history).closer
+
+    assert closer is not None
+    shown = closer(write("tell_7"))
+    assert shown is not None
+    assert shown.tool_count == 2
+    assert "tell_3" in shown.messages[0].text
+    assert shown.messages[-1].text.startswith("And in Rome?")
+
+
+def test_a_search_is_left_out():
+    closer = show(ASKED, *run("find_tools", {"query": "weather"})).closer
+
+    assert closer is not None
+    assert closer(write("tell_7")) == DIALECTS["python"].render([TOOLS[7]], [ASKED])
+
+
+def test_nothing_is_looked_at_closer_after_a_call_nor_where_all_tools_are_listed_nor_in_native():
+    assert show(ASKED, *run("tell_3", {"place": "Oslo"})).closer is None
+    assert show(ASKED, budget=100_000).closer is None
+    assert show(ASKED, dialect="native").closer is None

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, Sampling
-from toolspeak.models import EmbeddedModel
+from toolspeak.models import EmbeddedModel, Endpoint
 from toolspeak.models.adapters import QWEN_CODER_CALLS, Adapter
 from toolspeak.models.local import LocalServer, ServerOptions, start_server
+from toolspeak.models.sender import HttpResponse
+from toolspeak.models.transport import send_request
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
+from toolspeak.tools import Tool
 from toolspeak.values.errors import ModelError
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
@@ -71,6 +74,31 @@ def test_it_calls_and_answers_with_the_adapter(model: EmbeddedModel) -> None:
     outcome = Agent(model, tools=[price]).run("What does a croissant cost?")
     assert [(made.name, made.output) for made in outcome.calls] == [("price", 3.5)]
     assert "3.5" in outcome.text
+
+
+def make_shelf(number: int) -> Tool[..., str]:
+    def shelve(item: str) -> str:
+        return f"{item} is on shelf {number}"
+
+    return Tool(shelve, name=f"shelve_{number}", description=f"Puts an item on shelf {number} of the shop.")
+
+
+def test_of_many_tools_the_called_ones_are_looked_at_closer(model: EmbeddedModel) -> None:
+    assert WEIGHTS is not None
+    bodies: list[dict[str, Any]] = []
+
+    async def send(endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
+        bodies.append(json.loads(body))
+        return await send_request(endpoint, path, body)
+
+    watched = EmbeddedModel(WEIGHTS, context=2048, adapter=QWEN_CODER_CALLS, sender=send)
+    outcome = Agent(watched, tools=[price, *map(make_shelf, range(60))], tool_budget=300).run(
+        "What does a croissant cost?"
+    )
+    assert [(made.name, made.output) for made in outcome.calls] == [("price", 3.5)]
+    assert [body["lora"][0]["id"] for body in bodies] == [1, 0, 1]  # it chooses, looks closer, and tells the result
+    assert ["find_tools" in body["messages"][0]["content"] for body in bodies] == [True, False, True]
+    assert outcome.usage.input_tokens > 300
 
 
 def test_a_plain_conversation_takes_nothing_from_one_with_tools(model: EmbeddedModel) -> None:

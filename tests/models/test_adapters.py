@@ -9,14 +9,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
+from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect, Shown
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, warm
 from toolspeak.models.adapters import (
     BUILT_IN,
@@ -32,11 +33,13 @@ from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop
 from toolspeak.models.weights import QWEN_CODER
 from toolspeak.settings.files import find_trained_file
 from toolspeak.values.errors import UsageError
+from toolspeak.values.events import TextDelta, Usage
 from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
+from toolspeak.values.pieces import Answer, Piece
 from toolspeak.values.spec import ToolSpec
 
 from .asking import run_within
-from .server import Server, answers
+from .server import Act, Server, answers, streams
 
 MAX_ADAPTER_BYTES = 20_000_000
 """Everybody who installs the extra `local` downloads it."""
@@ -265,6 +268,98 @@ def test_with_many_tools_the_second_file_answers_everything(server: Server, own:
     assert ask(server, QWEN_CODER_CALLS, many)["lora"] == [{"id": 1, "scale": 1.0}]
     assert ask(server, QWEN_CODER_CALLS, fewer)["lora"] == [{"id": 0, "scale": 1.0}]
     assert ask(server, Adapter(path=own), many)["lora"] == [{"id": 0, "scale": 1.0}]
+
+
+# Looking closer at the tools that are called
+
+FEW = PYTHON.render([WEATHER], TALK)
+FOUND = '```python\nget_weather(city="Oslo")\n```'
+
+
+def list_some(answer: str) -> Shown | None:
+    """Stand for a list of some of many tools: those of an answer with a call are looked at closer."""
+    return FEW if answer == FOUND else None
+
+
+SOME = Request(shown=replace(PYTHON.render([replace(WEATHER, name="get_tides"), WEATHER], TALK), closer=list_some))
+
+
+def stream_text(*texts: str) -> Act:
+    """Answer with a text in pieces; the tokens are 100, and as many more as there are pieces."""
+    deltas = [{"choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]} for text in texts]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": len(texts)}}
+    lines = [f"data: {json.dumps(each)}\n\n".encode() for each in (*deltas, end, usage)]
+    return streams(*lines, b"data: [DONE]\n\n")
+
+
+def stream_pieces(server: Server, adapter: Adapter | None, *acts: Act) -> list[Piece]:
+    server.plays(*acts)
+
+    async def collect() -> list[Piece]:
+        return [piece async for pieces in ModelAtServer(server, adapter, 1).ask(SOME) for piece in pieces]
+
+    return run_within(collect())
+
+
+def join(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+
+
+def test_what_an_answer_calls_of_many_tools_is_looked_at_closer(server: Server) -> None:
+    pieces = stream_pieces(server, QWEN_CODER_CALLS, stream_text("```", FOUND[3:]), stream_text("It has ", "no tides."))
+
+    first, second = (post.body for post in server.posts)
+    assert (first["lora"], first["id_slot"]) == ([{"id": 1, "scale": 1.0}], 1)
+    assert (second["lora"], second["id_slot"]) == ([{"id": 0, "scale": 1.0}], 0)
+    assert "get_tides" not in str(second["messages"])
+    assert join(pieces) == "It has no tides."
+    assert isinstance(pieces[-1], Answer)
+    assert pieces[-1].usage == Usage(input_tokens=200, output_tokens=4)
+
+
+@pytest.mark.parametrize("texts", [("It is ", "cold."), ("```python\nfind_tools(", 'query="tides")\n```')])
+def test_another_answer_is_passed_on(server: Server, texts: tuple[str, ...]) -> None:
+    pieces = stream_pieces(server, QWEN_CODER_CALLS, stream_text(*texts))
+
+    assert len(server.posts) == 1
+    assert join(pieces) == "".join(texts)
+    assert isinstance(pieces[-1], Answer)
+    assert pieces[-1].usage == Usage(input_tokens=100, output_tokens=2)
+
+
+def test_words_arrive_while_they_are_written(server: Server) -> None:
+    server.plays(streams(*STARTED, ending="silence"))
+
+    async def read_first() -> str:
+        async with aclosing(ModelAtServer(server, QWEN_CODER_CALLS, 1).ask(SOME)) as answer:
+            return join(await anext(answer))
+
+    assert run_within(read_first()) == "It is "
+
+
+STARTED = [b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"It is "}}]}\n\n']
+
+
+def test_an_answer_that_was_cut_stands(server: Server) -> None:
+    body = {"choices": [{"message": {"role": "assistant", "content": FOUND}, "finish_reason": "length"}]}
+    server.plays(answers(body=body))
+
+    async def collect() -> list[Piece]:
+        model = ModelAtServer(server, QWEN_CODER_CALLS, 1)
+        return [piece async for pieces in model.ask(replace(SOME, stream=False)) for piece in pieces]
+
+    assert isinstance(answer := run_within(collect())[-1], Answer)
+    assert answer.parts == (Text(text=FOUND),)
+    assert len(server.posts) == 1
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_model_without_the_built_in_adapter_does_not_look_closer(server: Server, own: Path, *, is_own: bool) -> None:
+    pieces = stream_pieces(server, Adapter(path=own) if is_own else None, stream_text(FOUND))
+
+    assert len(server.posts) == 1
+    assert join(pieces) == FOUND
 
 
 def test_without_an_adapter_nothing_is_said_of_it(server: Server) -> None:

@@ -8,7 +8,8 @@ An agent has the same tools and the same loop in every dialect. Two rules keep t
   the system prompt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Protocol
 
 from toolspeak.values.events import AUTO, Event, FinishReason, ToolChoice
@@ -44,6 +45,9 @@ class Shown:
             dialect leaves it out, it counts as showing none, for example for the adapter of an embedded model.
         follows_results: Whether the conversation ends with results of calls, and not with errors alone.
         tool_count: How many tools the model is shown from the beginning.
+        closer: Takes the text of an answer, and returns what the model may be shown to answer once more: the
+            conversation with only those of many tools that the answer calls, and the whole descriptions of these. It
+            returns None if the answer is to stand. None where no tools were left out.
     """
 
     messages: tuple[Message, ...]
@@ -54,6 +58,7 @@ class Shown:
     has_tools: bool = False
     follows_results: bool = False
     tool_count: int = 0
+    closer: "Callable[[str], Shown | None] | None" = field(default=None, repr=False, compare=False)
 
 
 class Parser(Protocol):

@@ -10,6 +10,8 @@ from the first character that differs.
   ranking is. The first few are described as well as fits; of the others there is an outline, so that more of them fit.
 - Later messages of the user, and calls of `find_tools`, add further tools. A dialect in text shows them right there, in
   the conversation; the native dialect appends them to the tools of the API.
+- Where a message of the user is answered with calls, a model may look closer: it is shown only the tools that it
+  called, with their whole descriptions, and answers once more (`Shown.closer`). The embedded model does.
 - A tool that is called is known from then on. If it was shown with less than its whole description, that follows the
   results of its first call, as long as such descriptions take no more tokens than the list may.
 
@@ -20,7 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from toolspeak.dialects.dialect import Dialect, Shown
@@ -36,7 +38,7 @@ from toolspeak.dialects.slim_tools import (
     shorten_tools,
     slim_tools,
 )
-from toolspeak.values.events import ToolChoice
+from toolspeak.values.events import CallReady, ToolChoice
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message, Part, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
@@ -139,6 +141,7 @@ class ToolView:
         added: The tools that the conversation has added, in order.
         history: The conversation, with the tools that it has added where the dialect is one in text.
         places: Where in the conversation tools were added, and which: the places of messages, with names.
+        tools: All tools that can be called, by name, as they are; None if none was left out of the list.
     """
 
     listed: tuple[ToolSpec, ...]
@@ -146,6 +149,7 @@ class ToolView:
     history: tuple[Message, ...]
     dialect: Dialect
     places: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    tools: Mapping[str, ToolSpec] | None = None
 
     @property
     def prompt_tools(self) -> tuple[ToolSpec, ...]:
@@ -155,10 +159,33 @@ class ToolView:
     def render(self, history: Sequence[Message], choice: ToolChoice, *, parallel: bool) -> Shown:
         """Render a conversation, which is that of the view or a part of it, with these tools."""
         shown = self.dialect.render(self.prompt_tools, history, choice=choice, parallel=parallel)
+        if self.tools and self.dialect.in_text and (asked := self._leave_searches(history)):
+            shown = replace(shown, closer=partial(self._look_closer, asked, choice, parallel))
         if shown.constraint is None or not self.added or not self.dialect.in_text:
             return shown
         with_all = self.dialect.render((*self.listed, *self.added), (), choice=choice, parallel=parallel)
         return replace(shown, constraint=with_all.constraint)
+
+    def _leave_searches(self, history: Sequence[Message]) -> Sequence[Message]:
+        """Return a conversation up to the last message of the user; nothing if a tool was called after it."""
+        last = max((place for place, message in enumerate(history) if message.role == "user"), default=-1)
+        called = {call.name for message in history[last + 1 :] for call in message.calls}
+        return () if self.tools is None or called & self.tools.keys() else history[: last + 1]
+
+    def _look_closer(self, history: Sequence[Message], choice: ToolChoice, parallel: bool, answer: str) -> Shown | None:
+        """Show a conversation with only the tools that an answer to it calls, or that were called before.
+
+        None if the answer calls none, or one that is not among the tools, such as `find_tools`.
+        """
+        tools = self.tools or {}
+        parser = self.dialect.parser((*tools.values(), *self.listed))
+        events = [*parser.feed(answer), *parser.close()]
+        called = dict.fromkeys(event.call.name for event in events if isinstance(event, CallReady))
+        if not called or not called.keys() <= tools.keys():
+            return None
+        earlier = [call.name for message in history for call in message.calls if call.name in tools]
+        chosen = [tools[name] for name in dict.fromkeys((*called, *earlier))]
+        return self.dialect.render(chosen, history, choice=choice, parallel=parallel)
 
 
 def select_tools(
@@ -364,6 +391,7 @@ class _Introduction:
             history=tuple(extended),
             dialect=self._selection.dialect,
             places=tuple(places),
+            tools=self._selection.tools if self._selection.find else None,
         )
 
     def _add_fitting(self, text: str) -> list[str]:

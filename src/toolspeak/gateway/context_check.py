@@ -87,7 +87,7 @@ class FittedRequest(NamedTuple):
     """A request that fits into the context, as far as is known."""
 
     request: Request
-    size: int = 0  # in bytes; 0 if the context is not known
+    size: int = 0  # in bytes; 0 if the context is not known, or the tokens may be those of two requests
     context: int | None = None  # in tokens
 
 
@@ -125,7 +125,7 @@ class ContextCheck:
         if limit is not None and limit > context - high:
             limit = max(context - high, min(limit, context // 8, context - low))
             request = replace(request, sampling=replace(request.sampling, max_tokens=limit))
-        return FittedRequest(request, size, context)
+        return FittedRequest(request, 0 if request.shown.closer else size, context)
 
     def note_usage(self, model: Model, fitted: FittedRequest, usage: Usage) -> None:
         """Note how many tokens the endpoint counted in a request."""

@@ -67,17 +67,18 @@ QWEN_CODER_CALLS = Adapter(
 """The adapter for `QWEN_CODER`."""
 
 
-MANY_TOOLS = 14
+MANY_TOOLS = 8
 """From so many tools on, the second file of an adapter answers everything."""
 
 
 def choose_file(shown: Shown) -> int:
     """Return the number of the file that answers, of an adapter that has two.
 
-    That is 1 after results and with many tools, and 0 otherwise. The first file is better at single questions with few
-    tools, the second at work of many steps (`training/results.md`).
+    That is 1 after results, with many tools, and where tools were left out of a list; and 0 otherwise. The first file
+    is better at single questions with few tools, the second at work of many steps (`training/results.md`).
     """
-    return int(shown.has_tools and (shown.follows_results or shown.tool_count >= MANY_TOOLS))
+    has_many = shown.tool_count >= MANY_TOOLS or shown.closer is not None
+    return int(shown.has_tools and (shown.follows_results or has_many))
 
 
 def find_adapter(setting: str | None, weights: Path) -> Adapter | None:

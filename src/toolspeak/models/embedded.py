@@ -22,8 +22,8 @@ from toolspeak.models.request_encoder import RequestEncoder
 from toolspeak.models.sender import HttpContent, HttpResponse, Sender
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.values.errors import ModelError
-from toolspeak.values.events import Usage
-from toolspeak.values.messages import Media, user
+from toolspeak.values.events import TextDelta, Usage
+from toolspeak.values.messages import Media, Text, user
 from toolspeak.values.pieces import Answer, Piece
 from toolspeak.wire.media import explain_text_only
 
@@ -176,7 +176,41 @@ class EmbeddedModel:
         return make_endpoint(server.base_url, server.key)
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
+        """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`.
+
+        Where tools were left out of a long list, an answer that calls some of the others is not passed on: it says
+        which tools the model looks at closer, and it answers once more (`Shown.closer`). It writes better values when
+        it is shown few tools with all that is said of them, and it sees when none of them serves.
+        """
+        closer = request.shown.closer if self.reads_figures else None  # what was measured is the built-in adapter
+        held: list[Sequence[Piece]] | None = None if closer is None else []
+        text = ""
+        async with aclosing(self._ask_once(request)) as answer:
+            async for pieces in answer:
+                if held is None:
+                    yield pieces
+                    continue
+                held.append(pieces)
+                text += "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+                if text and not text.isspace() and not text.lstrip().startswith(CALL_STARTS):  # an answer in words
+                    for each in held:
+                        yield each
+                    held = None
+        if held is None or closer is None:
+            return
+        first = held[-1][-1] if held and held[-1] else None
+        shown = closer(_join_text(first)) if isinstance(first, Answer) and first.finish == "stop" else None
+        if shown is None:
+            for each in held:
+                yield each
+            return
+        again = replace(request, shown=shown, sent=None)
+        async with aclosing(self._ask_once(again, is_kept=False)) as answer:
+            async for pieces in answer:
+                yield [_add_usage(piece, first) for piece in pieces]
+
+    async def _ask_once(self, request: Request, *, is_kept: bool = True) -> AsyncGenerator[Sequence[Piece]]:
+        """Yield the pieces of an answer. With `is_kept`, the beginning of the prompt is kept on disk."""
         sampling = request.sampling
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
@@ -186,7 +220,7 @@ class EmbeddedModel:
             sampling = _add_fields(sampling, {"return_progress": True})
             sender = _watch_prompt(self.on_prompt_read, sender)
         endpoint = await self.find_endpoint()
-        if self._prompts is not None and self._server is not None:
+        if is_kept and self._prompts is not None and self._server is not None:
             if beginning := cut_to_beginning(request):
                 await self._read_beginning(self._prompts, self._server, endpoint, beginning)
             elif self.adapter is not None and not self._server.has_read(NO_ADAPTER):
@@ -247,6 +281,21 @@ class EmbeddedModel:
             await asyncio.to_thread(store.keep, key, name)
         else:
             store.remove(name)
+
+
+CALL_STARTS = ("`", "{", "[", "<")
+"""How an answer begins that calls tools."""
+
+
+def _join_text(answer: Answer) -> str:
+    return "".join(part.text for part in answer.parts if isinstance(part, Text))
+
+
+def _add_usage(piece: Piece, first: Piece | None) -> Piece:
+    """Return a piece; the last one with the tokens of the first answer, too."""
+    if isinstance(piece, Answer) and isinstance(first, Answer) and piece.usage and first.usage:
+        return replace(piece, usage=first.usage + piece.usage)
+    return piece
 
 
 NO_ADAPTER = "0 -"

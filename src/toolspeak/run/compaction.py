@@ -215,8 +215,9 @@ class Compactor:
 
         def measure(shown_state: State) -> int:
             shown = render_request(shown_state, answering.dialect, action)
-            self._request_bytes = count_request_bytes(shown)
-            return int(self._request_bytes / self._rates.bytes_per_token(answering.model.name)) + 1
+            size = count_request_bytes(shown)
+            self._request_bytes = 0 if shown.closer else size  # the tokens of such a request may be those of two
+            return int(size / self._rates.bytes_per_token(answering.model.name)) + 1
 
         def measure_compacted(planned: Compacted) -> int:
             return measure(reduce(state, replace(planned, summary=placeholder) if needs_summary(planned) else planned))
