@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "toolspeak"
 
 LIMITS = {
     "Python files in the package": 363,
-    "lines of Python in the package": 93_290,
+    "lines of Python in the package": 93_300,
     "rooms and modules directly in the package": 20,
     "files of the largest room": 32,
     "lines of the longest file": 720,

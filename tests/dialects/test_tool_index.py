@@ -120,6 +120,13 @@ def test_thanks_and_greetings_find_no_tool(thanks: str):
     assert "send_thank_you_letter" in index.rank(f"Write Anna a thank you letter. {thanks}")
 
 
+def test_frequent_words_of_other_languages_find_no_tool():
+    index = ToolIndex([*TOOLS, tool("anadir", "Añade una nota, que queda en el cuaderno con los otros.")])
+
+    assert index.rank("¿Cómo queda la nota?") == ["anadir"]
+    assert "anadir" not in index.rank("que una en el los weather")
+
+
 def test_a_question_of_common_words_still_finds_its_tool():
     index = ToolIndex([*TOOLS, tool("get_time", "What time it is.")])
 

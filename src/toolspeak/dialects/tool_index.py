@@ -38,9 +38,21 @@ FUNCTION_WORDS = frozenset(
     she should so some such tell than that the their them then there these they this those through to too under up us
     very want was we were what when where which who whom whose why will with without would yes you your
     s t d ll re ve m don isn doesn
+    der das den dem ein eine einen einem einer und oder ist sind ich er sie wir mich mir uns mein meine meinen meinem
+    meiner vom zum zur für auf aus bei nach über bitte nicht kein keine auch noch wie wo wer wann welche welcher
+    welches kann kannst habe haben hab
+    la le les de en un une du et ou sont que qui quel quelle quels quelles je elle nous vous ma mes ce cet cette ces
+    dans avec ne pas peux peut
+    el los las una unos unas qué cual cuál como cómo dónde cuándo cuánto del por mis su sus lo nos está están tiene
+    tengo quiero puedo puedes más esta este esa ese
+    gli di della dei delle alla dal nel nella è sono che cosa quale quali quanto mio mia vorrei puoi può più questo
+    questa
+    o e uma ao qual quais onde você meu minha sua tem tenho quero pode posso não mais
+    het een ik jij mijn voor naar niet geen ook kun hoe waar welke deze
     """.split()
 )
-"""English words, in small letters, that do not tell what a message is about. The last line: after an apostrophe."""
+"""Words, in small letters, that do not tell what a message is about: those of English, of which the last line stands
+after an apostrophe, and of six other languages, without those that mean something in English, such as `die`."""
 
 COURTESY_WORDS = FUNCTION_WORDS | frozenset(
     """
