@@ -3,18 +3,18 @@
 The questions are a fixed sample of the suite `field`, with their own tools and, as distractors, tools of other sets. A
 prompt is what a run would send: with a budget, tools are cut and picked, and `help` and `find_tools` are among them.
 The model answers elsewhere (`training/answer.py`), in rounds: an answer that calls `help` or `find_tools` has a
-follow-up, which shows what they return; so has an answer that calls some of many tools, of which the model is shown
-only these then, as the embedded model looks closer (`Shown.closer`). What it answers to that counts in place of the
-answer before. All other answers to a question are judged together.
+follow-up, which shows what they return. With a budget, an answer that calls other tools has a follow-up, too: it shows
+only these tools, as to the embedded model (`Shown.closer`), and the answer to it takes the place of the one before. All
+other answers to a question are judged together.
 
     python bench/many_tools_accuracy.py --prompts first.jsonl.gz
     python bench/many_tools_accuracy.py --follow-ups second.jsonl.gz answers1.jsonl.gz
     python bench/many_tools_accuracy.py --score answers1.jsonl.gz answers2.jsonl.gz
 
-Given the answers of two rounds, `--follow-ups` writes the prompts of the third. An answer with a follow-up is wrong if
-there is no answer to that. 500 tools without a budget are not asked: they take about 27,000 tokens in
-typescript, 32,000 in python and 58,000 in native; the embedded model has 8,192 by default, and 32,768 at most. With
-`--first`, the answers to the first prompts are judged, as if no model looked closer.
+Given the answers of two rounds, `--follow-ups` writes the prompts of the third. A question is wrong if a follow-up has
+no answer. 500 tools without a budget are not asked: they take about 27,000 tokens in typescript, 32,000 in python and
+58,000 in native; the embedded model has 8,192 by default, and 32,768 at most. With `--first`, no answer is replaced:
+that is how a model does which does not look closer.
 
 A distractor may serve a question as well as the tool that is expected (`many_tools_twins.txt`), so that figures for 50
 and 500 tools are a lower bound. The second table leaves out the questions that have such a distractor among 500.

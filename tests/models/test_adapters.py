@@ -328,6 +328,9 @@ def test_another_answer_is_passed_on(server: Server, texts: tuple[str, ...]) -> 
     assert pieces[-1].usage == Usage(input_tokens=100, output_tokens=2)
 
 
+STARTED = [b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"It is "}}]}\n\n']
+
+
 def test_words_arrive_while_they_are_written(server: Server) -> None:
     server.plays(streams(*STARTED, ending="silence"))
 
@@ -336,9 +339,6 @@ def test_words_arrive_while_they_are_written(server: Server) -> None:
             return join(await anext(answer))
 
     assert run_within(read_first()) == "It is "
-
-
-STARTED = [b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"It is "}}]}\n\n']
 
 
 def test_an_answer_that_was_cut_stands(server: Server) -> None:

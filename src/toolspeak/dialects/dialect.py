@@ -45,9 +45,9 @@ class Shown:
             dialect leaves it out, it counts as showing none, for example for the adapter of an embedded model.
         follows_results: Whether the conversation ends with results of calls, and not with errors alone.
         tool_count: How many tools the model is shown from the beginning.
-        closer: Takes the text of an answer, and returns what the model may be shown to answer once more: the
-            conversation with only those of many tools that the answer calls, and the whole descriptions of these. It
-            returns None if the answer is to stand. None where no tools were left out.
+        closer: Where tools were left out, a function by which a model can look closer at those that it calls. It takes
+            the text of an answer, and returns the same conversation with only the tools that the answer calls, whole,
+            so that the model answers once more. It returns None if the answer calls none. None where all are shown.
     """
 
     messages: tuple[Message, ...]

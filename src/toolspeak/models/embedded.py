@@ -182,7 +182,7 @@ class EmbeddedModel:
         which tools the model looks at closer, and it answers once more (`Shown.closer`). It writes better values when
         it is shown few tools with all that is said of them, and it sees when none of them serves.
         """
-        closer = request.shown.closer if self.reads_figures else None  # what was measured is the built-in adapter
+        closer = request.shown.closer if self.reads_figures else None  # with the built-in adapter, as it was measured
         held: list[Sequence[Piece]] | None = None if closer is None else []
         text = ""
         async with aclosing(self._ask_once(request)) as answer:
@@ -199,8 +199,7 @@ class EmbeddedModel:
         if held is None or closer is None:
             return
         first = held[-1][-1] if held and held[-1] else None
-        shown = closer(_join_text(first)) if isinstance(first, Answer) and first.finish == "stop" else None
-        if shown is None:
+        if not isinstance(first, Answer) or first.finish != "stop" or (shown := closer(_join_text(first))) is None:
             for each in held:
                 yield each
             return
@@ -291,9 +290,9 @@ def _join_text(answer: Answer) -> str:
     return "".join(part.text for part in answer.parts if isinstance(part, Text))
 
 
-def _add_usage(piece: Piece, first: Piece | None) -> Piece:
-    """Return a piece; the last one with the tokens of the first answer, too."""
-    if isinstance(piece, Answer) and isinstance(first, Answer) and piece.usage and first.usage:
+def _add_usage(piece: Piece, first: Answer) -> Piece:
+    """Return a piece; the last one of an answer with the tokens of the first answer, too."""
+    if isinstance(piece, Answer) and piece.usage and first.usage:
         return replace(piece, usage=first.usage + piece.usage)
     return piece
 
